@@ -1,0 +1,141 @@
+package catalog
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Pattern is a matcher ready for use. Its regular expression compiles on first
+// use: most runs need few of them.
+type Pattern struct {
+	*Matcher
+	re    func() (*regexp.Regexp, error)
+	ident func() (*regexp.Regexp, error)
+	strip func() (*regexp.Regexp, error)
+	until func() (*regexp.Regexp, error)
+}
+
+// Compile prepares a matcher.
+func Compile(m *Matcher) *Pattern {
+	lazy := func(src string) func() (*regexp.Regexp, error) {
+		return sync.OnceValues(func() (*regexp.Regexp, error) {
+			if src == "" {
+				return nil, nil
+			}
+			return regexp.Compile(src)
+		})
+	}
+	p := &Pattern{Matcher: m, re: lazy(m.Pattern), ident: lazy(m.Ident)}
+	if m.Join != nil {
+		p.strip, p.until = lazy(m.Join.Strip), lazy(m.Join.Until)
+	}
+	return p
+}
+
+// Match is one match of a pattern in a message.
+type Match struct {
+	Kind   string
+	Fields map[string]string
+	// Start and End place the match in the message.
+	Start, End int
+}
+
+// Match applies the pattern to a message. Empty groups are left out of Fields.
+// The kind is not expanded yet when it needs a field that a decoder adds; call
+// [ExpandKind] after decoding.
+func (p *Pattern) Match(text string) (Match, bool) {
+	re, err := p.re()
+	if err != nil || re == nil {
+		return Match{}, false
+	}
+	loc := re.FindStringSubmatchIndex(text)
+	if loc == nil {
+		return Match{}, false
+	}
+	m := Match{Start: loc[0], End: loc[1], Fields: map[string]string{}}
+	for i, name := range re.SubexpNames() {
+		if name == "" || loc[2*i] < 0 || loc[2*i] == loc[2*i+1] {
+			continue
+		}
+		if _, dup := m.Fields[name]; dup {
+			continue // alternatives may share a group name: the first that matched wins
+		}
+		m.Fields[name] = text[loc[2*i]:loc[2*i+1]]
+	}
+	for k, v := range p.Set {
+		m.Fields[k] = v
+	}
+	m.Kind = ExpandKind(p.Kind, m.Fields)
+	return m, true
+}
+
+// WrittenBy reports whether a writer with this identifier may match.
+func (p *Pattern) WrittenBy(ident string) bool {
+	re, err := p.ident()
+	if err != nil {
+		return false
+	}
+	return re == nil || ident == "" || re.MatchString(ident)
+}
+
+// Joins reports whether a following message continues this one, and what of it to
+// append; last says that no further record can follow.
+func (p *Pattern) Joins(text string) (rest string, ok, last bool) {
+	if p.Join == nil {
+		return "", false, true
+	}
+	strip, err := p.strip()
+	if err != nil || strip == nil {
+		return "", false, true
+	}
+	loc := strip.FindStringIndex(text)
+	if loc == nil || loc[0] != 0 {
+		return "", false, true
+	}
+	rest = text[loc[1]:]
+	if until, _ := p.until(); until != nil && until.MatchString(rest) {
+		last = true
+	}
+	return rest, true, last
+}
+
+// ExpandKind replaces {field} in a kind by the field's value, lower case and with
+// every byte that a kind may not hold turned into "_".
+func ExpandKind(kind string, fields map[string]string) string {
+	for {
+		i := strings.IndexByte(kind, '{')
+		if i < 0 {
+			return kind
+		}
+		j := strings.IndexByte(kind[i:], '}')
+		if j < 0 {
+			return kind
+		}
+		v := strings.ToLower(fields[kind[i+1:i+j]])
+		v = strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_':
+				return r
+			case r == '-':
+				return -1 // "non-fatal" is nonfatal in kinds
+			}
+			return '_'
+		}, v)
+		kind = kind[:i] + v + kind[i+j+1:]
+	}
+}
+
+// Check compiles every expression of the matcher and reports the first that is wrong.
+func (p *Pattern) Check() error {
+	for _, f := range []func() (*regexp.Regexp, error){p.re, p.ident, p.strip, p.until} {
+		if f == nil {
+			continue
+		}
+		if _, err := f(); err != nil {
+			return fmt.Errorf("matcher %s: %w", p.ID, err)
+		}
+	}
+	return nil
+}

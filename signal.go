@@ -1,0 +1,145 @@
+package gpumedic
+
+import (
+	"strings"
+	"time"
+)
+
+// Level says how much a signal demands: an abnormal signal that no fault explains
+// must be shown to the user, a fact must not.
+type Level uint8
+
+const (
+	// LevelFact is context (topology, versions, pairs of names): it joins and
+	// supports, and never demands an explanation.
+	LevelFact Level = iota
+	// LevelNotice is worth showing on request (one corrected error); alone it
+	// never makes a verdict.
+	LevelNotice
+	// LevelAbnormal demands an explanation; left unexplained it makes the
+	// verdict "unknown".
+	LevelAbnormal
+)
+
+// ParseLevel reads the catalog's spelling of a level.
+func ParseLevel(s string) (Level, bool) {
+	switch s {
+	case "fact":
+		return LevelFact, true
+	case "notice":
+		return LevelNotice, true
+	case "abnormal", "":
+		return LevelAbnormal, true
+	}
+	return 0, false
+}
+
+func (l Level) String() string {
+	switch l {
+	case LevelFact:
+		return "fact"
+	case LevelNotice:
+		return "notice"
+	}
+	return "abnormal"
+}
+
+// Evidence is where a signal was read: byte-exact text of one line (or reading)
+// of one input. Line is 1-based; 0 means that the source has no lines.
+type Evidence struct {
+	Input string
+	Line  int
+	Text  string // the line as it stands in the input, without its newline
+	// Mark is the decisive part of Text, as byte offsets [Mark[0], Mark[1]).
+	Mark [2]int
+}
+
+// Signal is one thing observed, possibly many times.
+//
+// Kind is dotted lower case, most specific last (`xid.79`, `pcie.aer.corrected`).
+// Fields hold what the line said, by the names of the matcher's groups and
+// decoders. Equal signals are collapsed: Count says how often, First and Last
+// span the occurrences, Evidence is the first of them.
+type Signal struct {
+	Kind     string
+	Level    Level
+	Subject  Subject
+	First    Stamp
+	Last     Stamp
+	Fields   map[string]string
+	Evidence Evidence
+	Count    int
+	// Order is the position of the first occurrence in the order of inputs as
+	// given: it orders signals whose time is unknown. Input counts from 0.
+	Order Order
+}
+
+// Order places a line among the inputs of one run.
+type Order struct {
+	Input int
+	Line  int
+	Part  int // several events on one line
+}
+
+// Before reports whether a comes before b in the order of inputs.
+func (a Order) Before(b Order) bool {
+	if a.Input != b.Input {
+		return a.Input < b.Input
+	}
+	if a.Line != b.Line {
+		return a.Line < b.Line
+	}
+	return a.Part < b.Part
+}
+
+// Field returns a field, "" when absent.
+func (s *Signal) Field(name string) string { return s.Fields[name] }
+
+// KindMatches reports whether kind fits pattern: equal, or a pattern that ends in
+// ".*" and a kind below it, or the pattern "*".
+func KindMatches(pattern, kind string) bool {
+	if pattern == kind || pattern == "*" {
+		return true
+	}
+	if p, ok := strings.CutSuffix(pattern, ".*"); ok {
+		return len(kind) > len(p)+1 && kind[len(p)] == '.' && strings.HasPrefix(kind, p)
+	}
+	return false
+}
+
+// Stamp is a time as an input stated it. The zero Stamp is "unknown".
+type Stamp struct {
+	// Time is the instant in UTC when the input allows it. Where the zone or the
+	// year was missing it is the best reading and Assumed says so.
+	Time time.Time
+	// Precision is the size of the smallest stated unit (a second, a microsecond).
+	Precision time.Duration
+	// Mono is time since boot, when the input stated it; HasMono tells 0 from absent.
+	Mono    time.Duration
+	HasMono bool
+	Assumed Assumed
+}
+
+// Assumed is what a wall-clock stamp lacked and had to be filled in.
+type Assumed uint8
+
+const (
+	AssumedYear Assumed = 1 << iota
+	AssumedZone
+	AssumedBoot // computed from monotonic time and a boot offset
+)
+
+// Known reports whether the stamp can be placed on the wall clock.
+func (s Stamp) Known() bool { return !s.Time.IsZero() }
+
+// Sub returns s−t and whether both can be compared (both on the wall clock, or
+// both since boot).
+func (s Stamp) Sub(t Stamp) (time.Duration, bool) {
+	if s.Known() && t.Known() {
+		return s.Time.Sub(t.Time), true
+	}
+	if s.HasMono && t.HasMono {
+		return s.Mono - t.Mono, true
+	}
+	return 0, false
+}
