@@ -139,3 +139,20 @@ func (p *Pattern) Check() error {
 	}
 	return nil
 }
+
+// HasLiteral reports whether a line holds one of the literals, so that the block
+// scan would have found it.
+func (p *Pattern) HasLiteral(line string) bool {
+	if p.Fold {
+		line = strings.ToLower(line)
+	}
+	for _, l := range p.Literals {
+		if p.Fold {
+			l = strings.ToLower(l)
+		}
+		if strings.Contains(line, l) {
+			return true
+		}
+	}
+	return false
+}
