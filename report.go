@@ -77,6 +77,7 @@ type Finding struct {
 	Confidence   float64        `json:"confidence"`
 	Subject      Subject        `json:"subject"`
 	Also         []Subject      `json:"also,omitempty"` // further subjects hit by the same fault together
+	At           string         `json:"at,omitempty"` // time of the decisive line as the input states it
 	FirstSeen    string         `json:"first_seen"`
 	LastSeen     string         `json:"last_seen"`
 	Count        int            `json:"count"`
@@ -104,6 +105,8 @@ type EvidenceOut struct {
 	Count  int               `json:"count"`
 	First  string            `json:"first,omitempty"`
 	Last   string            `json:"last,omitempty"`
+	At     string            `json:"at,omitempty"`   // time of the first occurrence as the input states it
+	Span   string            `json:"span,omitempty"` // from first to last, when it came more than once
 	Mark   [2]int            `json:"mark,omitempty"`
 	Note   string            `json:"note,omitempty"` // what the line means, decoded
 	Fields map[string]string `json:"fields,omitempty"`

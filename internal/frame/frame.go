@@ -6,6 +6,19 @@
 // neighbours through a [Window], since journal export records and multi-line
 // driver messages spread over lines. It never fails: a line in no known form is a
 // message of unknown origin without a time.
+//
+// Framings nest (a kubectl prefix around CRI around syslog around a dmesg stamp),
+// so the work is a loop: peel.go takes one layer off the front until the front is
+// the start of a message or nothing known. Two rules keep it honest:
+//
+//   - A message is never eaten: starts.go knows how messages begin, and nothing
+//     is peeled from those.
+//   - Who quotes the kernel is not the kernel: once a writer other than the kernel
+//     is named, its text is left alone, and a prefix of unknown form comes off only
+//     when it looks like a label and not like words of a person or a command.
+//
+// Time has a second pass: lines lack a year, a zone or any wall clock at all, and
+// only the whole input tells. [Clock] collects stamps and fills in what it can.
 package frame
 
 import "github.com/gpumedic/gpumedic"
@@ -22,6 +35,16 @@ const (
 	Service
 )
 
+func (o Origin) String() string {
+	switch o {
+	case Kernel:
+		return "kernel"
+	case Service:
+		return "service"
+	}
+	return "unknown"
+}
+
 // Message is one message of one record.
 type Message struct {
 	Text string
@@ -30,7 +53,7 @@ type Message struct {
 	Off       int
 	Stamp     gpumedic.Stamp
 	Host      string
-	Ident     string // syslog identifier or container name
+	Ident     string // syslog identifier; "" for container output, see Container
 	PID       int
 	Origin    Origin
 	Pod       string
@@ -44,4 +67,43 @@ type Message struct {
 // Line(-1) the line before. ok is false where the window ends.
 type Window interface {
 	Line(delta int) (line []byte, ok bool)
+}
+
+// Options tell a framer what is known of an input beforehand.
+type Options struct {
+	// Host is the node of lines that name none.
+	Host string
+	// Origin is who wrote plain lines, when the source knows (the dmesg section
+	// of a bug report). Lines that name their writer keep it.
+	Origin Origin
+}
+
+// Framer frames the lines of one input. It keeps no state between lines, so one
+// framer may serve several goroutines.
+type Framer struct {
+	opts Options
+}
+
+// New returns a framer for one input.
+func New(opts Options) *Framer { return &Framer{opts: opts} }
+
+// Line is a Window of one line without neighbours.
+type Line []byte
+
+// Line returns the line for delta 0.
+func (l Line) Line(delta int) ([]byte, bool) { return l, delta == 0 }
+
+// Lines is a Window on a slice of lines.
+type Lines struct {
+	All [][]byte
+	At  int
+}
+
+// Line returns the line delta away from At.
+func (l Lines) Line(delta int) ([]byte, bool) {
+	i := l.At + delta
+	if i < 0 || i >= len(l.All) {
+		return nil, false
+	}
+	return l.All[i], true
 }

@@ -1,0 +1,119 @@
+// Package decode reads what a vendor's message says beyond its number: it adds
+// fields to a signal whose matcher names a decoder in `decode:`. The knowledge is
+// in catalog/tables; this package is only grammar.
+//
+// A decoder adds fields, sets Level where a table decides it, and may set
+// Subject.Link. It never changes a field that a matcher's group gave, never
+// fails and never panics: a text that it cannot read gets the fields of its number
+// alone. Rules of values: words are lower-case tokens (`dram`, `nonfatal`,
+// `out_of_range_address`), several are joined by "|", numbers stand as the line
+// has them, without leading zeros when decimal and with 0x when the line has 0x.
+// Names of programs, functions and mnemonics keep their letters; `where:` ignores
+// case. A field is absent when the line does not state it.
+//
+// # Decoder "xid" (needs fields code, text)
+//
+// Every code:
+//
+//	catalogued     yes | no (a number that the tables do not have)
+//	mnemonic       NVIDIA's name of the code
+//	class          the likeliest class: application driver hardware firmware interconnect
+//	               power thermal system informational unused
+//	classes        all classes of the table, likeliest first: application|driver|hardware
+//	immediate      NVIDIA's immediate bucket: ignore restart_app reset_gpu restart_bm restart_vm
+//	               check_mechanicals check_uvm contact_support update_swfw xid_154 workflow_…
+//	investigatory  NVIDIA's investigatory bucket, spelled likewise
+//	action         id of the action, refined by what the line says (see each code)
+//	table_confidence  low where the row rests on a weak or second-hand source
+//	caused_by      number of the Xid that the driver itself names as the cause
+//	truncated      yes when the text ends inside a group that the driver always closes
+//	placeholder    yes when the text holds printf verbs (a format string, not an event)
+//
+// By code (only when the text says so):
+//
+//	13   exception       warp | global | esr | graphics | class | shader …
+//	     gpc tpc sm      numbers of the unit
+//	     exception_kind  out_of_range_address misaligned_address illegal_instruction_encoding
+//	                     illegal_instruction_param misaligned_pc misaligned_register
+//	                     out_of_range_register invalid_address_space invalid_const_address
+//	                     stack_error api_stack_error bpt_pause bpt_int bpt_trap single_step
+//	                     mmu_fault mmu_nack geometry_sm_error divergent wrap_fault pc_wrap
+//	                     pc_overflow illegal_sph cta_error l1_error illegal_rtt tc_fault
+//	                     multiple_warp_errors physical_stack_overflow shader_program_header …
+//	     esr             the ESR words as the line has them
+//	     channel class_id offset data  from "ChID …, Class …, Offset …, Data …"
+//	31   engine          graphics ce0 host0 nvdec0 … ;  engine_unit gpc0 hub … ;  client gpcclient_t1_0
+//	     address         faulting address, 0x…
+//	     fault_type      pde pte va_limit priv_violation ro_violation wo_violation atomic_violation
+//	                     unbound_inst_block unsupported_aperture compression_failure poisoned …
+//	     access_type     read write atomic prefetch (with phys_ or virt_ kept in access_space)
+//	     access_space    virt | phys
+//	32   pbdma channel intr  ; 43 45 8 44 46 109 62: channel
+//	45   detail          preemptive_removal | process_exit where the text says which
+//	48   location        dram | sram ; unit (framebuffer, l2, sm, …) ; partition subpartition address
+//	54   detail          power_cable
+//	62 122 123 124 143   status_words
+//	63 64 160 161 177    detail (below), address, bank, what (row|page|bank|channel|lts|tpc), index
+//	     63  row_remap_new page_retired bank_remap_new row_remap_pending
+//	     64  table_full bank_exhausted no_spare hw_limit reserved_row internal inforom_write
+//	         inforom_full already_pending disabled address_error page_retire_failed
+//	         page_already_retired row_remap_failed unknown
+//	     64  detail_class  exhausted | pending | recording | unknown
+//	74   link, severity fatal|nonfatal, nvlink_detail fatal|train_failed|minion|…,
+//	     registers (seven words), nvlink_verdict ignore secondary ecc_parity hw_possible
+//	     weak_signal repeat_report fabric_reset unlisted (strongest), bits (reg.bit:verdict|…),
+//	     peer (PCI address of the remote end)
+//	78   detail          driver_incompatible | type_unsupported
+//	79   detail          fell_off
+//	92   detail          interrupts_disabled | sm_storm ; partition
+//	94 95  containment contained|uncontained ; unit dram l2 sm gcc mmu pcie ce ctxsw … ;
+//	     location_numbers, address, rst yes|no, drst yes|no ; location dram|sram
+//	119 175  timeout_s function function_name rm_gpu gsp_instance rpc_data history yes
+//	120  detail          crash | task_exception | init_failed | … ; task exception pc rm_gpu partition
+//	121  link severity corrected ; 173: link
+//	136  links           numbers of the links, joined by "|"
+//	137  engine client address fault_type access_type as 31; link
+//	140  dram ltc mmu pcie  counts; units the units with a count above zero, joined by "|"
+//	143  status          boot status word
+//	144…150  unit (saw_mvb rlw_src_track netir_link_evt …), severity fatal|nonfatal|link_fatal,
+//	     xc (0|1: confined to other GPUs), injected yes|no, link, intrinfo, errstatus,
+//	     debug (the other words), subcode, layout pre_r575|r575|both, subunit, decoded yes|no|ambiguous,
+//	     link_down_reason (21), link_down_text (peer_down_unknown …), local remote (effect),
+//	     origin hw|sw|hw_sw|fw ; immediate, investigatory and action then come from the decode table
+//	154  recovery_from recovery (none|reset|reboot|drain_p2p|drain_reset|recover_imex), from to (numbers),
+//	     action ; level fact when recovery is none
+//	156 157  tpc gpc spare same_gpc|other_gpc|none
+//	160 161  what channel|lts, index, place, pair, activate (what activates it)
+//	171 172  location dram|sram, address and unit as 48
+//
+// rm_gpu is the resource manager's instance number ("GPU3 GSP"): it is not the
+// index of nvidia-smi, so it never becomes Subject.GPU.Index.
+//
+// # Decoder "sxid" (needs code, text; uses severity and link when the matcher has them)
+//
+//	severity   fatal | nonfatal | correctable, as the line prints it
+//	fatality   the judgement: the line's word when it has one, else the table's:
+//	           fatal | nonfatal | always_fatal | potentially_fatal | unknown
+//	name       NVIDIA's name ; unit host nport_ingress … ; link ; action ; catalogued ; recovery
+//	           ignore | reset_all | restart_jobs | check_link | cooling | power_cycle | reboot | support …
+//	first      yes when the line says (First) ; reason text after the link
+//
+// # Decoder "rminit" (needs stage, status)
+//
+//	stage_name status_name stage_phase class classes action hint (token of the row)
+//
+// # Decoder "aer" (needs severity or text; uses status, mask)
+//
+//	severity corrected|nonfatal|fatal ; bits rxerr|badtlp|… ; masked (bits set but masked) ;
+//	layer physical|data_link|transaction ; agent receiver|transmitter|requester|completer ;
+//	aer_hint link_quality|surprise_down|completion_timeout|poison|noise|config|internal
+//
+// # Decoder "cuda" (needs one of number, symbol, text; uses api = runtime|driver)
+//
+//	number symbol (as printed) symbol_driver symbol_runtime class sticky yes|no|maybe
+//	era current|legacy (runtime numbers before CUDA 10.1) action
+//
+// # Decoder "nvml" (needs one of number, symbol, text)
+//
+//	number symbol class action
+package decode

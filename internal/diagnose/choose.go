@@ -1,0 +1,198 @@
+package diagnose
+
+import (
+	"math"
+	"sort"
+	"time"
+)
+
+// loss records why a hypothesis is not a root.
+type loss struct {
+	h      *hypothesis
+	winner *hypothesis
+	mutual bool // both explain each other: the score decided
+}
+
+// choose splits the hypotheses into roots, best first, and those that a root beats.
+func (w *world) choose(all []*hypothesis) (roots []*hypothesis, beaten []loss) {
+	ranked := append([]*hypothesis(nil), all...)
+	sort.SliceStable(ranked, func(i, j int) bool { return w.outranks(ranked[i], ranked[j]) })
+	lost := map[*hypothesis]bool{}
+	for _, h := range ranked {
+		if win, mutual := w.winnerOver(h, ranked); win != nil {
+			beaten = append(beaten, loss{h, win, mutual})
+			lost[h] = true
+		}
+	}
+	for _, h := range ranked {
+		if !lost[h] {
+			roots = append(roots, h)
+		}
+	}
+	if len(roots) == 0 && len(ranked) > 0 { // a circle of explanations: the best one stands
+		roots = ranked[:1]
+		kept := beaten[:0]
+		for _, l := range beaten {
+			if l.h != ranked[0] {
+				kept = append(kept, l)
+			}
+		}
+		beaten = kept
+	}
+	roots, covered := w.dropCovered(roots)
+	beaten = append(beaten, covered...)
+	roots = w.mergePeers(roots)
+	sort.SliceStable(roots, func(i, j int) bool {
+		a, b := w.value(roots[i]), w.value(roots[j])
+		if math.Abs(a-b) > 1e-9 {
+			return a > b
+		}
+		return w.outranks(roots[i], roots[j])
+	})
+	return roots, beaten
+}
+
+// dropCovered removes a root whose triggers are all owned or explained by better
+// roots together, though by no single one.
+func (w *world) dropCovered(roots []*hypothesis) ([]*hypothesis, []loss) {
+	var out []*hypothesis
+	var dropped []loss
+	for n, h := range roots {
+		var by *hypothesis
+		all := true
+		for _, i := range h.triggers {
+			hit := false
+			for m, o := range roots {
+				if m != n && (o.owns(i) || o.explains(i)) && w.outranks(o, h) {
+					hit, by = true, o
+					break
+				}
+			}
+			if !hit {
+				all = false
+				break
+			}
+		}
+		if all && by != nil {
+			dropped = append(dropped, loss{h, by, false})
+			continue
+		}
+		out = append(out, h)
+	}
+	return out, dropped
+}
+
+// winnerOver finds the best hypothesis that beats h.
+func (w *world) winnerOver(h *hypothesis, ranked []*hypothesis) (*hypothesis, bool) {
+	for _, o := range ranked {
+		if o == h || !coversTriggers(o, h) {
+			continue
+		}
+		if !coversTriggers(h, o) {
+			return o, false
+		}
+		if w.outranks(o, h) {
+			return o, true
+		}
+	}
+	return nil, false
+}
+
+// coversTriggers says whether a owns or explains every trigger of b.
+func coversTriggers(a, b *hypothesis) bool {
+	for _, i := range b.triggers {
+		if !a.owns(i) && !a.explains(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// outranks orders hypotheses: by score, then the earlier, then by name.
+func (w *world) outranks(a, b *hypothesis) bool {
+	if math.Abs(a.score-b.score) > 1e-9 {
+		return a.score > b.score
+	}
+	if x, y := a.triggers[0], b.triggers[0]; x != y {
+		return w.before(x, y)
+	}
+	return a.key < b.key
+}
+
+// mergePeers makes one root of the same fault on several GPUs of a node in the same
+// moment: independent failures do not line up.
+func (w *world) mergePeers(roots []*hypothesis) []*hypothesis {
+	var out []*hypothesis
+	for _, h := range roots {
+		var home *hypothesis
+		for _, o := range out {
+			if o.rule == h.rule && h.rule.Scope == "gpu" && h.at.gpu != "" && o.at.gpu != "" &&
+				sameNode(o.at.node, h.at.node) && w.together(o, h) {
+				home = o
+				break
+			}
+		}
+		if home == nil {
+			out = append(out, h)
+			continue
+		}
+		if h.at.gpu < home.at.gpu && w.sameMoment(home, h) || w.before(h.triggers[0], home.triggers[0]) && !w.sameMoment(home, h) {
+			*home, *h = *h, *home
+			home.merged = append(home.merged, h.merged...)
+			h.merged = nil
+		}
+		home.merged = append(home.merged, h)
+		if home.alsoGPU == nil {
+			home.alsoGPU = map[string]bool{}
+		}
+		home.alsoGPU[h.at.gpu] = true
+		for i := range h.owned {
+			home.owned[i] = true
+		}
+		for i, why := range h.why {
+			if !home.owned[i] {
+				home.why[i] = why
+			}
+		}
+	}
+	return out
+}
+
+// together: within ten seconds, or in one input without times.
+func (w *world) together(a, b *hypothesis) bool {
+	x, y := w.anchor(a), w.anchor(b)
+	if d, ok := x.First.Sub(y.First); ok {
+		return d.Abs() <= 10*time.Second
+	}
+	return x.Order.Input == y.Order.Input
+}
+
+// sameMoment: too close to say which came first.
+func (w *world) sameMoment(a, b *hypothesis) bool {
+	x, y := w.anchor(a), w.anchor(b)
+	if d, ok := x.First.Sub(y.First); ok {
+		return d.Abs() <= 10*time.Millisecond
+	}
+	return false
+}
+
+// value ranks roots: how sure, how much it explains, how bad, and the earlier one of
+// two that may belong together.
+func (w *world) value(h *hypothesis) float64 {
+	kinds := map[string]bool{}
+	for i := range h.why {
+		kinds[w.signals[i].Kind] = true
+	}
+	v := h.score + 0.3*math.Min(float64(len(kinds)), 5) + 0.1*math.Min(float64(len(h.merged)), 4)
+	switch h.rule.Severity {
+	case "critical":
+		v += 0.8
+	case "error":
+		v += 0.4
+	case "warning":
+		v -= 0.6
+	case "info":
+		v -= 1.5
+	}
+	return v
+}

@@ -1,0 +1,173 @@
+package diagnose
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/topo"
+)
+
+// Engine collects signals and concludes from them. It is not safe for concurrent use.
+type Engine struct {
+	cat   *catalog.Catalog
+	rules *rules
+	byKey map[string]*gpumedic.Signal
+}
+
+// New makes an engine for a catalog.
+func New(cat *catalog.Catalog) *Engine {
+	return &Engine{cat: cat, rules: compileRules(cat), byKey: map[string]*gpumedic.Signal{}}
+}
+
+// Add takes one signal (or one collapsed run of equal signals). Equal signals merge.
+func (e *Engine) Add(s gpumedic.Signal) {
+	if s.Count < 1 {
+		s.Count = 1
+	}
+	k := signature(&s)
+	old, ok := e.byKey[k]
+	if !ok {
+		e.byKey[k] = &s
+		return
+	}
+	merge(old, &s)
+}
+
+// merge folds b into a; the earlier occurrence gives evidence and order.
+func merge(a, b *gpumedic.Signal) {
+	n := a.Count + b.Count
+	last := a.Last
+	if d, ok := b.Last.Sub(last); ok && d > 0 || !ok && last == (gpumedic.Stamp{}) {
+		last = b.Last
+	}
+	first := a
+	if d, ok := b.First.Sub(a.First); ok && d < 0 || (!ok || d == 0) && b.Order.Before(a.Order) {
+		first = b
+	}
+	f := *first
+	f.Count, f.Last = n, last
+	*a = f
+}
+
+// signature tells equal signals: kind, subject and fields.
+func signature(s *gpumedic.Signal) string {
+	var b strings.Builder
+	b.WriteString(s.Kind)
+	for _, p := range []string{s.Subject.Node, s.Subject.GPU.String(), s.Subject.GPU.MIG, s.Subject.Port,
+		s.Subject.NVSwitch, s.Subject.Link, s.Subject.Process.Name, s.Subject.Container, s.Subject.Unit} {
+		b.WriteByte(0)
+		b.WriteString(p)
+	}
+	b.WriteByte(0)
+	b.WriteString(number(s.Subject.Process.PID))
+	if s.Subject.Rank != nil {
+		b.WriteString("r" + number(*s.Subject.Rank))
+	}
+	keys := make([]string, 0, len(s.Fields))
+	for k := range s.Fields {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		b.WriteByte(0)
+		b.WriteString(k)
+		b.WriteByte('=')
+		b.WriteString(s.Fields[k])
+	}
+	return b.String()
+}
+
+// Conclusion is what the engine makes of its signals.
+type Conclusion struct {
+	Verdict     string
+	Findings    []gpumedic.Finding
+	Unexplained []gpumedic.Unexplained
+}
+
+// world is one evaluation: the signals in canonical order and what is known about
+// their subjects.
+type world struct {
+	cat     *catalog.Catalog
+	rules   *rules
+	signals []gpumedic.Signal
+	where   []place // by signal
+	topo    *topo.Map
+	rank    []int // by signal: its place in the order of events
+	byKind  map[string][]int
+	lang    string
+}
+
+// Conclude evaluates all signals added so far. It may be called again after more.
+// Texts are in lang ("en" or "zh").
+func (e *Engine) Conclude(lang string) Conclusion {
+	w := e.world(lang)
+	hyps := w.hypotheses()
+	roots, beaten := w.choose(hyps)
+	c := Conclusion{Findings: w.findings(roots, beaten)}
+	c.Unexplained = w.unexplained(roots)
+	c.Verdict = verdict(c)
+	return c
+}
+
+func verdict(c Conclusion) string {
+	for _, f := range c.Findings {
+		if f.Role == gpumedic.RoleRoot {
+			return gpumedic.VerdictFault
+		}
+	}
+	if len(c.Unexplained) > 0 {
+		return gpumedic.VerdictUnknown
+	}
+	return gpumedic.VerdictNoFault
+}
+
+func (e *Engine) world(lang string) *world {
+	w := &world{cat: e.cat, rules: e.rules, lang: lang, byKind: map[string][]int{}}
+	keys := make([]string, 0, len(e.byKey))
+	for k := range e.byKey {
+		keys = append(keys, k)
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		a, b := e.byKey[keys[i]], e.byKey[keys[j]]
+		if a.Order != b.Order {
+			return a.Order.Before(b.Order)
+		}
+		return keys[i] < keys[j]
+	})
+	for _, k := range keys {
+		w.signals = append(w.signals, *e.byKey[k])
+	}
+	w.rank = order(w.signals)
+	w.topo = topo.Learn(w.signals)
+	w.where = make([]place, len(w.signals))
+	for i := range w.signals {
+		w.where[i] = w.locate(&w.signals[i])
+		w.byKind[w.signals[i].Kind] = append(w.byKind[w.signals[i].Kind], i)
+	}
+	return w
+}
+
+// unexplained lists abnormal signals that no root owns or explains.
+func (w *world) unexplained(roots []*hypothesis) []gpumedic.Unexplained {
+	out := []gpumedic.Unexplained{}
+	for i := range w.signals {
+		s := &w.signals[i]
+		if s.Level != gpumedic.LevelAbnormal || covered(roots, i) {
+			continue
+		}
+		out = append(out, gpumedic.Unexplained{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line,
+			Text: s.Evidence.Text, Count: s.Count})
+	}
+	return out
+}
+
+func covered(roots []*hypothesis, i int) bool {
+	for _, h := range roots {
+		if h.owns(i) || h.explains(i) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,154 @@
+package diagnose
+
+import (
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/catalog"
+)
+
+// rules are the catalog's faults with their expressions compiled.
+type rules struct {
+	faults []*faultRule
+}
+
+type faultRule struct {
+	*catalog.Fault
+	triggers, needs, supports, against []clue
+	explains                           []explain
+	actions                            []actionRule
+	notThis                            [][]clue
+	causes                             [][]clue
+}
+
+type clue struct {
+	*catalog.Clue
+	kinds []string
+	where []fieldTest
+}
+
+type explain struct {
+	*catalog.Explains
+	kinds []string
+	where []fieldTest
+}
+
+type actionRule struct {
+	*catalog.ActionRule
+	when []clue
+}
+
+type fieldTest struct {
+	field string
+	re    *regexp.Regexp
+}
+
+// compileRules prepares every fault, in order of id. Expressions were checked when the
+// catalog was loaded; one that does not compile matches nothing.
+func compileRules(c *catalog.Catalog) *rules {
+	r := &rules{}
+	for _, id := range c.FaultIDs() {
+		f := c.Faults[id]
+		fr := &faultRule{Fault: f,
+			triggers: clues(f.Triggers), needs: clues(f.Needs),
+			supports: clues(f.Supports), against: clues(f.Against)}
+		for i := range f.Explains {
+			e := &f.Explains[i]
+			fr.explains = append(fr.explains, explain{e, kinds(e.Signal), tests(e.Where)})
+		}
+		for i := range f.Actions {
+			fr.actions = append(fr.actions, actionRule{&f.Actions[i], clues(f.Actions[i].When)})
+		}
+		for i := range f.NotThis {
+			fr.notThis = append(fr.notThis, clues(f.NotThis[i].When))
+		}
+		for i := range f.Causes {
+			fr.causes = append(fr.causes, clues(f.Causes[i].When))
+		}
+		r.faults = append(r.faults, fr)
+	}
+	return r
+}
+
+func clues(in []catalog.Clue) []clue {
+	out := make([]clue, len(in))
+	for i := range in {
+		out[i] = clue{&in[i], kinds(in[i].Signal), tests(in[i].Where)}
+	}
+	return out
+}
+
+func kinds(s string) []string {
+	var out []string
+	for _, k := range strings.Split(s, "|") {
+		if k = strings.TrimSpace(k); k != "" {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func tests(where map[string]string) []fieldTest {
+	var out []fieldTest
+	for f, expr := range where {
+		re, err := regexp.Compile(`(?i)^(?:` + expr + `)$`)
+		if err != nil {
+			re = nil
+		}
+		out = append(out, fieldTest{f, re})
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].field < out[j].field })
+	return out
+}
+
+func fits(s *gpumedic.Signal, kinds []string, where []fieldTest) bool {
+	ok := false
+	for _, k := range kinds {
+		if gpumedic.KindMatches(k, s.Kind) {
+			ok = true
+			break
+		}
+	}
+	if !ok {
+		return false
+	}
+	for _, t := range where {
+		if t.re == nil || !t.re.MatchString(fieldOf(s, t.field)) {
+			return false
+		}
+	}
+	return true
+}
+
+// fieldOf reads a field, or a part of the subject by its reserved name.
+func fieldOf(s *gpumedic.Signal, name string) string {
+	if v, ok := s.Fields[name]; ok {
+		return v
+	}
+	switch name {
+	case "process":
+		return s.Subject.Process.Name
+	case "pid":
+		if s.Subject.Process.PID != 0 {
+			return number(s.Subject.Process.PID)
+		}
+	case "gpu":
+		return s.Subject.GPU.PCI
+	case "port":
+		return s.Subject.Port
+	case "link":
+		return s.Subject.Link
+	case "nvswitch":
+		return s.Subject.NVSwitch
+	case "unit":
+		return s.Subject.Unit
+	case "container":
+		return s.Subject.Container
+	}
+	return ""
+}
+
+func number(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,118 @@
+// Package lang holds the words of the program's own output in English and Chinese.
+// Texts about faults live in the catalog; here are only headings and labels.
+package lang
+
+// Known reports whether a language is supported.
+func Known(l string) bool { return l == "en" || l == "zh" }
+
+// Word is a label of the output.
+type Word int
+
+const (
+	Fault Word = iota
+	Warning
+	NoFault
+	UnknownVerdict
+	Confidence
+	Node
+	Evidence
+	Follows
+	Causes
+	Do
+	FixedWhen
+	Sources
+	Not
+	AlsoFound
+	Incidental
+	Unexplained
+	UnexplainedHint
+	Times
+	In
+	Read
+	Files
+	Lines
+	CouldNotRead
+	NothingRead
+	Alternatives
+	Myths
+	Risky
+	Destructive
+	Also
+	Layer
+	Summary
+	More
+	Action
+	ConfirmedBy
+)
+
+var words = map[Word][2]string{
+	Fault:           {"FAULT", "故障"},
+	Warning:         {"WARNING", "警告"},
+	NoFault:         {"OK", "正常"},
+	UnknownVerdict:  {"UNKNOWN", "无法判断"},
+	Confidence:      {"confidence", "置信度"},
+	Node:            {"node", "节点"},
+	Evidence:        {"evidence", "证据"},
+	Follows:         {"follows from it", "连带现象"},
+	Causes:          {"likely causes, and what would tell them apart", "可能原因，以及如何区分"},
+	Do:              {"do", "处理步骤"},
+	FixedWhen:       {"fixed when", "复核标准"},
+	Sources:         {"sources", "依据"},
+	Not:             {"not", "不是"},
+	AlsoFound:       {"also found", "另外发现"},
+	Incidental:      {"noticed, harmless alone", "附带观察（单独不构成故障）"},
+	Unexplained:     {"unexplained", "未能解释的信号"},
+	UnexplainedHint: {"abnormal, but no known fault explains it: keep the line and report it", "异常，但没有已知故障能解释：请保留原文并上报"},
+	Times:           {"times", "次"},
+	In:              {"in", "历时"},
+	Read:            {"read", "已读取"},
+	Files:           {"inputs", "个输入"},
+	Lines:           {"lines", "行"},
+	CouldNotRead:    {"problem", "问题"},
+	NothingRead:     {"nothing could be read", "没有可读取的内容"},
+	Alternatives:    {"weighed and rejected", "已排除"},
+	Myths:           {"often said, but wrong", "常见误解"},
+	Risky:           {"disruptive", "有影响"},
+	Destructive:     {"DESTRUCTIVE", "有破坏性"},
+	Also:            {"together with", "同时涉及"},
+	Layer:           {"layer", "层次"},
+	Summary:         {"summary", "概述"},
+	More:            {"more", "条未列出"},
+	Action:          {"action", "处置"},
+	ConfirmedBy:     {"confirmed by", "确认方法"},
+}
+
+// Say returns a label in a language, English when the language is unknown.
+func Say(l string, w Word) string {
+	if l == "zh" {
+		return words[w][1]
+	}
+	return words[w][0]
+}
+
+// term translates the contract's short words (layers, classes, actions) for people.
+var term = map[string]string{
+	"hardware": "硬件", "driver": "驱动", "software": "软件", "firmware": "固件",
+	"interconnect": "互联", "thermal": "散热", "power": "供电", "memory": "显存", "application": "应用",
+	"configuration": "配置", "system": "系统", "resource": "资源", "numerical": "数值",
+	"pcie": "PCIe", "nvlink": "NVLink", "nvswitch": "NVSwitch", "gpu": "GPU", "host": "主机",
+	"network": "网络", "container": "容器", "library": "库", "cooling": "散热",
+	"none": "无需处理", "monitor": "继续观察", "retry": "原样重跑", "fix_app": "修改程序", "adjust_precision": "调整数值精度",
+	"reduce_memory": "降低显存占用", "tune_allocator": "调整分配器", "free_other_process": "释放其他进程",
+	"increase_shm": "增大 /dev/shm", "fix_config": "修正配置", "check_network": "检查网络",
+	"rebuild_for_arch": "按该架构重新编译", "reinstall": "重装匹配版本", "restart_app": "重启应用",
+	"restart_service": "重启服务", "upgrade_driver": "升级驱动", "reinstall_driver": "重装驱动",
+	"reset_gpu": "重置 GPU", "drain_and_diagnose": "排空节点并诊断", "reboot_node": "重启节点",
+	"check_power_cooling": "检查供电与散热", "reseat_or_check_pcie": "重新插拔或检查 PCIe", "replace_gpu": "换卡（RMA）",
+	"high": "高", "medium": "中", "low": "低",
+}
+
+// Term returns a word of the contract as people read it.
+func Term(l, w string) string {
+	if l == "zh" {
+		if t, ok := term[w]; ok {
+			return t
+		}
+	}
+	return w
+}

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lang"
+)
+
+// Markdown writes a report for a ticket: plain headings, lists and code, no HTML.
+func Markdown(w io.Writer, r *gpumedic.Report, o Options) error {
+	p := &printer{bufio.NewWriter(w), o}
+	switch r.Verdict {
+	case gpumedic.VerdictNoFault:
+		fmt.Fprintf(p, "## %s: %s\n\n", p.say(lang.NoFault), text(o.Lang, "no fault found", "未发现故障"))
+	case gpumedic.VerdictUnknown:
+		fmt.Fprintf(p, "## %s\n\n", p.say(lang.UnknownVerdict))
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Role == gpumedic.RoleIncidental && !o.All {
+			continue
+		}
+		p.mdFinding(f)
+	}
+	if len(r.Unexplained) > 0 {
+		fmt.Fprintf(p, "### %s\n\n", p.say(lang.Unexplained))
+		for _, u := range r.Unexplained {
+			p.mdLine(u.Input, u.Line, u.Text, u.Count, u.Signal)
+		}
+		fmt.Fprintln(p)
+	}
+	for _, in := range r.Inputs {
+		for _, pr := range in.Problems {
+			fmt.Fprintf(p, "- %s `%s`: %s\n", p.say(lang.CouldNotRead), code(in.Name), pr)
+		}
+	}
+	fmt.Fprintf(p, "\n_gpumedic %s_\n", r.Tool.Version)
+	return p.Flush()
+}
+
+func (p *printer) mdFinding(f *gpumedic.Finding) {
+	word := p.say(lang.Fault)
+	if f.Severity == gpumedic.SeverityWarning || f.Severity == gpumedic.SeverityInfo {
+		word = p.say(lang.Warning)
+	}
+	fmt.Fprintf(p, "## %s: %s\n\n%s · `%s`\n\n%s\n\n", word, f.Headline, p.facts(f), f.Fault, printable(f.Summary))
+	fmt.Fprintf(p, "**%s**\n\n", p.say(lang.Evidence))
+	list, left := limit(f.Evidence, maxEvidence, p.All)
+	for i := range list {
+		p.mdLine(list[i].Input, list[i].Line, list[i].Text, list[i].Count, list[i].Note)
+	}
+	p.mdLeft(left)
+	if len(f.Consequences) > 0 {
+		fmt.Fprintf(p, "\n**%s**\n\n", p.say(lang.Follows))
+		list, left := limit(f.Consequences, maxConsequences, p.All)
+		for _, c := range list {
+			p.mdLine(c.Input, c.Line, c.Text, c.Count, c.Why)
+		}
+		p.mdLeft(left)
+	}
+	if len(f.Causes) > 0 {
+		fmt.Fprintf(p, "\n**%s**\n\n", p.say(lang.Causes))
+		for i, c := range f.Causes {
+			fmt.Fprintf(p, "%d. %s (%s). %s\n", i+1, c.Cause, lang.Term(p.Lang, c.Likelihood), c.Confirm)
+		}
+	}
+	fmt.Fprintf(p, "\n**%s: %s** %s\n\n", p.say(lang.Do), lang.Term(p.Lang, f.Action), f.ActionWhy)
+	for i, r := range f.Remedies {
+		fmt.Fprintf(p, "%d. %s\n", i+1, r.Step)
+		p.mdCommand(r.Command)
+	}
+	for _, n := range f.NotThis {
+		fmt.Fprintf(p, "\n%s %s\n", p.say(lang.Not), n)
+	}
+	fmt.Fprintf(p, "\n**%s**\n\n", p.say(lang.FixedWhen))
+	for _, c := range f.Verify {
+		fmt.Fprintf(p, "- %s\n", c.Check)
+		p.mdCommand(c.Command)
+	}
+	fmt.Fprintln(p)
+	for _, s := range f.Sources {
+		fmt.Fprintf(p, "- <%s>\n", s)
+	}
+	fmt.Fprintln(p)
+}
+
+func (p *printer) mdCommand(c string) {
+	if c = strings.TrimSpace(c); c != "" {
+		fmt.Fprintf(p, "\n   ```\n   %s\n   ```\n\n", strings.ReplaceAll(c, "\n", "\n   "))
+	}
+}
+
+func (p *printer) mdLeft(n int) {
+	if n > 0 {
+		fmt.Fprintf(p, "- … %d %s\n", n, p.say(lang.More))
+	}
+}
+
+func (p *printer) mdLine(input string, no int, body string, n int, note string) {
+	fmt.Fprintf(p, "- `%s:%d` `%s`%s", code(filepath.Base(input)), no, code(shorten(printable(body), 300)), count(p, n, ""))
+	if note != "" {
+		fmt.Fprintf(p, "  \n  %s", note)
+	}
+	fmt.Fprintln(p)
+}
+
+// code makes a text safe inside backquotes.
+func code(s string) string { return strings.ReplaceAll(s, "`", "'") }

@@ -1,0 +1,142 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// cells is the width of a text on a terminal: a Chinese character takes two cells.
+func cells(s string) int { return runewidth.StringWidth(s) }
+
+// wrap breaks a text into lines of at most width cells: at spaces, and between
+// Chinese characters. A word longer than a line is cut.
+func wrap(s string, width int) []string {
+	if width < 8 {
+		width = 8
+	}
+	var lines []string
+	var line strings.Builder
+	used := 0
+	flush := func() {
+		lines = append(lines, strings.TrimRight(line.String(), " "))
+		line.Reset()
+		used = 0
+	}
+	for _, tok := range tokens(s) {
+		n := cells(tok)
+		if used > 0 && used+n > width && !closing(tok) {
+			flush()
+			if tok == " " {
+				continue
+			}
+		}
+		for n > width {
+			cut := cutCells(tok, width-used)
+			if cut == 0 {
+				flush()
+				continue
+			}
+			line.WriteString(tok[:cut])
+			flush()
+			tok = tok[cut:]
+			n = cells(tok)
+		}
+		if used == 0 && tok == " " && len(lines) > 0 {
+			continue
+		}
+		line.WriteString(tok)
+		used += n
+	}
+	if used > 0 || len(lines) == 0 {
+		flush()
+	}
+	return lines
+}
+
+// tokens splits into words, single spaces and wide characters.
+func tokens(s string) []string {
+	var out []string
+	start := 0
+	for i, r := range s {
+		wide := runewidth.RuneWidth(r) > 1
+		if r != ' ' && !wide {
+			continue
+		}
+		if start < i {
+			out = append(out, s[start:i])
+		}
+		n := utf8.RuneLen(r)
+		out = append(out, s[i:i+n])
+		start = i + n
+	}
+	if start < len(s) {
+		out = append(out, s[start:])
+	}
+	return out
+}
+
+// closing punctuation never begins a line.
+func closing(tok string) bool {
+	switch tok {
+	case "，", "。", "；", "：", "、", "）", "”", "》", "！", "？":
+		return true
+	}
+	return false
+}
+
+// cutCells is the byte length of the longest prefix of at most n cells.
+func cutCells(s string, n int) int {
+	used := 0
+	for i, r := range s {
+		w := runewidth.RuneWidth(r)
+		if used+w > n {
+			return i
+		}
+		used += w
+	}
+	return len(s)
+}
+
+// shorten fits a text into n cells by cutting its middle, marked with "…".
+func shorten(s string, n int) string {
+	if cells(s) <= n || n < 8 {
+		return s
+	}
+	head := cutCells(s, n*2/3)
+	tail := len(s)
+	for used := 0; tail > head; {
+		r, size := utf8.DecodeLastRuneInString(s[:tail])
+		used += runewidth.RuneWidth(r)
+		if used > n-n*2/3-1 {
+			break
+		}
+		tail -= size
+	}
+	return s[:head] + "…" + s[tail:]
+}
+
+// printable replaces control bytes and invalid UTF-8, which logs are full of and
+// terminals obey.
+func printable(s string) string {
+	clean := true
+	for _, r := range s {
+		if r < ' ' || r == utf8.RuneError || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == utf8.RuneError:
+			return '·'
+		}
+		return r
+	}, s)
+}

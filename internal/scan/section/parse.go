@@ -1,0 +1,175 @@
+package section
+
+import "strings"
+
+// A parser knows one form of output. parse sees the cursor with line 0 at a line
+// that holds one of its starts and says how many lines it used.
+type parser struct {
+	tool   string
+	starts []string
+	// command tells whether a command line announces this output, so that the
+	// parser may be tried on the lines below even without one of its starts.
+	command func(Command) bool
+	parse   func(*cursor) ([]Readings, int)
+}
+
+// parsers are tried in order; the first that uses lines wins. Narrow forms stand
+// before wide ones.
+var parsers = []parser{
+	smiXML, smiTable, smiCSV, smiList, smiMonitor, smiTopo, smiVersion, smiQuery,
+	lspci, systemctl, ibstat, ibstatus, dcgmDiag, dcgmHealth, dcgmJSON,
+	iomem, holders, lsof, ipmiSEL, driverVersion, nvcc, modinfo, freeMemory, ulimitAll, diskFree,
+}
+
+// Starts returns the literals that begin or betray a section line. A line that
+// holds none of them can't begin a section.
+func Starts() []string {
+	seen := map[string]bool{}
+	var out []string
+	add := func(s string) {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	for _, s := range commandStarts {
+		add(s)
+	}
+	for _, p := range parsers {
+		for _, s := range p.starts {
+			add(s)
+		}
+	}
+	return out
+}
+
+// Parse reads the section that begins at (or around) line 0 and says how many
+// lines it used; 0 means that no section begins here.
+func Parse(lines Lines) (set []Readings, consumed int) {
+	c := &cursor{lines: lines}
+	first, ok := c.line(0)
+	if !ok {
+		return nil, 0
+	}
+	if cmd, ok := ParseCommand(first); ok {
+		return parseBelow(c, cmd)
+	}
+	c.cmd, _ = commandAbove(lines)
+	return tryParsers(c, first)
+}
+
+// parseBelow reads what a shell command printed.
+func parseBelow(c *cursor, cmd Command) ([]Readings, int) {
+	below := &cursor{lines: c.lines, off: c.off + 1, cmd: cmd}
+	for blank := 0; ; blank++ {
+		text, ok := below.line(0)
+		if !ok || blank > 3 {
+			return nil, 0
+		}
+		if strings.TrimSpace(text) != "" {
+			break
+		}
+		below.off++
+	}
+	first, _ := below.line(0)
+	if _, again := ParseCommand(first); again {
+		return nil, 0
+	}
+	for _, p := range parsers {
+		if p.command == nil || !p.command(cmd) {
+			continue
+		}
+		if sets, n := p.parse(below); n > 0 {
+			return shift(sets, below.off), below.off + n
+		}
+	}
+	sets, n := tryParsers(below, first)
+	if n == 0 {
+		return nil, 0
+	}
+	return shift(sets, below.off), below.off + n
+}
+
+func tryParsers(c *cursor, first string) ([]Readings, int) {
+	for _, p := range parsers {
+		if !containsAny(first, p.starts) {
+			continue
+		}
+		if sets, n := p.parse(c); n > 0 {
+			return sets, n
+		}
+	}
+	return nil, 0
+}
+
+func shift(sets []Readings, by int) []Readings {
+	for i := range sets {
+		sets[i].Shift(by)
+	}
+	return sets
+}
+
+func containsAny(s string, subs []string) bool {
+	for _, sub := range subs {
+		if strings.Contains(s, sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSection bounds how far one section may reach: the longest real ones are XML
+// reports of many GPUs and lspci listings of whole nodes.
+const maxSection = 60000
+
+// A cursor is a Lines with an offset, the command that printed the lines (when
+// known), and cleaned text.
+type cursor struct {
+	lines Lines
+	off   int
+	cmd   Command
+}
+
+// line returns line i without carriage return, colours and trailing blanks.
+func (c *cursor) line(i int) (string, bool) {
+	if i > maxSection {
+		return "", false
+	}
+	s, ok := c.lines.Line(c.off + i)
+	if !ok {
+		return "", false
+	}
+	return clean(s), true
+}
+
+// raw returns line i as it stands.
+func (c *cursor) raw(i int) string {
+	s, _ := c.lines.Line(c.off + i)
+	return s
+}
+
+// clean strips what terminals and Windows leave behind. Lines of absurd length are
+// cut: no tool writes them.
+func clean(s string) string {
+	const longest = 16 << 10
+	if len(s) > longest {
+		s = s[:longest]
+	}
+	s = strings.TrimPrefix(s, "\ufeff")
+	s = strings.TrimRight(s, " \t\r\n")
+	if !strings.Contains(s, "\x1b") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != 0x1b {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i+1 < len(s) && s[i+1] == '[' {
+			for i += 2; i < len(s) && (s[i] < '@' || s[i] > '~'); i++ {
+			}
+		}
+	}
+	return strings.TrimRight(b.String(), " \t\r")
+}

@@ -1,0 +1,141 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"errors"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// packedForms are file forms told by their first bytes. Those with a hint cannot
+// be read here: the hint says what to run instead.
+var packedForms = []struct {
+	magic, name, hint string
+	at                int
+}{
+	{magic: "\x1f\x8b", name: "gzip"},
+	{magic: "BZh", name: "bzip2"},
+	{magic: "\x28\xb5\x2f\xfd", name: "zstd", hint: "zstd -dc FILE | gpumedic diagnose -"},
+	{magic: "\xfd7zXZ\x00", name: "xz", hint: "xz -dc FILE | gpumedic diagnose -"},
+	{magic: "\x04\x22\x4d\x18", name: "lz4", hint: "lz4 -dc FILE | gpumedic diagnose -"},
+	{magic: "LZIP", name: "lzip", hint: "lzip -dc FILE | gpumedic diagnose -"},
+	{magic: "7z\xbc\xaf\x27\x1c", name: "7z archive", hint: "unpack it and name the folder"},
+	{magic: "PK\x03\x04", name: "zip archive", hint: "unpack it and name the folder"},
+	{magic: "ustar", at: 257, name: "tar archive", hint: "unpack it and name the folder"},
+	{magic: "LPKSHHRH", name: "systemd journal file", hint: "journalctl --file FILE -o export | gpumedic diagnose -"},
+}
+
+// packedForm names the packed form of data and, when it cannot be read here, says
+// what to do.
+func packedForm(head []byte) (name, hint string) {
+	for _, f := range packedForms {
+		if len(head) >= f.at && bytes.HasPrefix(head[f.at:], []byte(f.magic)) {
+			if f.name == "bzip2" && (len(head) < 10 || string(head[4:10]) != "1AY&SY") {
+				continue // a text may start with BZh
+			}
+			return f.name, f.hint
+		}
+	}
+	return "", ""
+}
+
+// unreadable is an input in a form that must be unpacked first.
+type unreadable struct{ name, hint string }
+
+func (u unreadable) Error() string {
+	return "is a " + u.name + ", which is not read directly: " + u.hint
+}
+
+const headSize = 64 << 10
+
+// decoded wraps a stream so that it yields UTF-8 text: gzip and bzip2 are
+// unpacked (once more when packed twice), UTF-16 with a byte-order mark is
+// converted, a UTF-8 mark is dropped. form says what was undone.
+func decoded(r io.Reader) (text *bufio.Reader, form string, err error) {
+	br := bufio.NewReaderSize(r, headSize)
+	for range 3 {
+		head, _ := br.Peek(512)
+		name, hint := packedForm(head)
+		switch {
+		case hint != "":
+			return nil, name, unreadable{name, hint}
+		case name == "gzip":
+			zr, err := gzip.NewReader(br)
+			if err != nil {
+				return nil, name, err
+			}
+			br, form = bufio.NewReaderSize(zr, headSize), name
+		case name == "bzip2":
+			br, form = bufio.NewReaderSize(bzip2.NewReader(br), headSize), name
+		default:
+			return decodeText(br, head), form, nil
+		}
+	}
+	return nil, form, errors.New("is packed more than three times over")
+}
+
+func decodeText(br *bufio.Reader, head []byte) *bufio.Reader {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		_, _ = br.Discard(3)
+	case bytes.HasPrefix(head, []byte("\xff\xfe")):
+		_, _ = br.Discard(2)
+		return bufio.NewReaderSize(&utf16Reader{src: br}, headSize)
+	case bytes.HasPrefix(head, []byte("\xfe\xff")):
+		_, _ = br.Discard(2)
+		return bufio.NewReaderSize(&utf16Reader{src: br, big: true}, headSize)
+	}
+	return br
+}
+
+// utf16Reader converts UTF-16 to UTF-8. Half pairs become U+FFFD, an odd last
+// byte is dropped.
+type utf16Reader struct {
+	src  *bufio.Reader
+	big  bool
+	held rune // a unit that was read too far, or 0
+	has  bool
+}
+
+func (u *utf16Reader) unit() (rune, error) {
+	if u.has {
+		u.has = false
+		return u.held, nil
+	}
+	b, err := u.src.Peek(2)
+	if len(b) < 2 {
+		if err == nil || errors.Is(err, io.EOF) {
+			err = io.EOF
+		}
+		return 0, err
+	}
+	v := rune(b[0]) | rune(b[1])<<8
+	if u.big {
+		v = rune(b[1]) | rune(b[0])<<8
+	}
+	_, _ = u.src.Discard(2)
+	return v, nil
+}
+
+func (u *utf16Reader) Read(p []byte) (n int, err error) {
+	for n+utf8.UTFMax <= len(p) {
+		r, err := u.unit()
+		if err != nil {
+			return n, err
+		}
+		if utf16.IsSurrogate(r) {
+			low, err := u.unit()
+			pair := utf16.DecodeRune(r, low)
+			if err == nil && pair == utf8.RuneError {
+				u.held, u.has = low, true
+			}
+			r = pair
+		}
+		n += utf8.EncodeRune(p[n:], r)
+	}
+	return n, nil
+}
