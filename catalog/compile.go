@@ -118,6 +118,8 @@ func ExpandKind(kind string, fields map[string]string) string {
 			switch {
 			case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_':
 				return r
+			case r == '-' && strings.HasPrefix(kind, "svc."):
+				return r // a unit's name
 			case r == '-':
 				return -1 // "non-fatal" is nonfatal in kinds
 			}

@@ -3,8 +3,10 @@ package catalog
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"sort"
 	"strings"
@@ -15,12 +17,12 @@ import (
 //go:embed all:faults all:signals all:readings all:tables
 var embedded embed.FS
 
-// Catalog is the whole knowledge, loaded and checked.
+// Catalog is the whole knowledge.
 type Catalog struct {
 	Matchers []Matcher
 	Readings []ReadingRule
 	Faults   map[string]*Fault
-	Notes    []string // overrides by --catalog, shown to the user
+	Notes    []string // what --catalog added or replaced, shown to the user
 }
 
 // FaultIDs returns the ids in order.
@@ -33,56 +35,157 @@ func (c *Catalog) FaultIDs() []string {
 	return ids
 }
 
+// EmbeddedFS is the catalog tree that ships in the program.
+func EmbeddedFS() fs.FS { return embedded }
+
 // Embedded loads the catalog that ships in the program.
 func Embedded() (*Catalog, error) { return Load(embedded) }
 
-// Load reads a catalog tree.
+// Load reads a catalog tree: signals/*.yaml, readings/*.yaml and faults/*/fault.yaml.
+// It checks the form only; [Validate] checks the sense.
 func Load(fsys fs.FS) (*Catalog, error) {
 	c := &Catalog{Faults: map[string]*Fault{}}
+	if err := c.loadSignals(fsys); err != nil {
+		return nil, err
+	}
+	if err := c.loadReadings(fsys); err != nil {
+		return nil, err
+	}
+	if err := c.loadFaults(fsys); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Catalog) loadSignals(fsys fs.FS) error {
 	files, err := glob(fsys, "signals", ".yaml")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, name := range files {
 		var f SignalFile
 		if err := decodeFile(fsys, name, &f); err != nil {
-			return nil, err
+			return err
+		}
+		for i := range f.Matchers {
+			f.Matchers[i].Pos.File = name
 		}
 		c.Matchers = append(c.Matchers, f.Matchers...)
 	}
-	if files, err = glob(fsys, "readings", ".yaml"); err != nil {
-		return nil, err
+	return nil
+}
+
+func (c *Catalog) loadReadings(fsys fs.FS) error {
+	files, err := glob(fsys, "readings", ".yaml")
+	if err != nil {
+		return err
 	}
 	for _, name := range files {
 		var f ReadingFile
 		if err := decodeFile(fsys, name, &f); err != nil {
-			return nil, err
+			return err
+		}
+		for i := range f.Rules {
+			f.Rules[i].Pos.File = name
 		}
 		c.Readings = append(c.Readings, f.Rules...)
 	}
+	return nil
+}
+
+func (c *Catalog) loadFaults(fsys fs.FS) error {
 	dirs, err := fs.ReadDir(fsys, "faults")
-	if err != nil {
-		return nil, err
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	for _, d := range dirs {
 		if !d.IsDir() {
 			continue
 		}
 		dir := path.Join("faults", d.Name())
-		var f Fault
-		if err := decodeFile(fsys, path.Join(dir, "fault.yaml"), &f); err != nil {
-			return nil, err
+		f := Fault{Dir: dir}
+		f.Pos.File = path.Join(dir, "fault.yaml")
+		if err := decodeFile(fsys, f.Pos.File, &f); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // a folder still being written holds no fault yet
+			}
+			return err
 		}
-		f.Dir = dir
-		if f.ID != d.Name() {
-			return nil, fmt.Errorf("%s/fault.yaml: id %q differs from its folder", dir, f.ID)
-		}
-		if f.Cases, err = loadCases(fsys, path.Join(dir, "cases")); err != nil {
-			return nil, err
-		}
-		c.Faults[f.ID] = &f
+		c.Faults[d.Name()] = &f
 	}
-	return c, nil
+	return nil
+}
+
+// Cases reads the cases of a fault.
+func Cases(fsys fs.FS, f *Fault) ([]Case, error) {
+	return loadCases(fsys, path.Join(f.Dir, "cases"))
+}
+
+// Overlay adds a user's catalog tree: an entry with a known id replaces it. Notes
+// tell what changed.
+func (c *Catalog) Overlay(dir string) error {
+	if st, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("read catalog %s: %w", dir, err)
+	} else if !st.IsDir() {
+		return fmt.Errorf("read catalog %s: not a folder", dir)
+	}
+	fsys := os.DirFS(dir)
+	u, err := Load(fsys)
+	if err != nil {
+		return fmt.Errorf("read catalog %s: %w", dir, err)
+	}
+	if len(u.Faults)+len(u.Matchers)+len(u.Readings) == 0 {
+		return fmt.Errorf("read catalog %s: no faults/*/fault.yaml, signals/*.yaml or readings/*.yaml in it", dir)
+	}
+	c.merge(u, dir)
+	if p := Validate(fsys, u, c); len(p) > 0 {
+		return fmt.Errorf("read catalog %s: %w", dir, p[0])
+	}
+	return nil
+}
+
+func (c *Catalog) merge(u *Catalog, dir string) {
+	var added, replaced []string
+	for _, id := range u.FaultIDs() {
+		if c.Faults[id] != nil {
+			replaced = append(replaced, id)
+		} else {
+			added = append(added, id)
+		}
+		c.Faults[id] = u.Faults[id]
+	}
+	at := map[string]int{}
+	for i := range c.Matchers {
+		at[c.Matchers[i].ID] = i
+	}
+	for _, m := range u.Matchers {
+		if i, ok := at[m.ID]; ok {
+			c.Matchers[i] = m
+			replaced = append(replaced, m.ID)
+			continue
+		}
+		c.Matchers = append(c.Matchers, m)
+		added = append(added, m.ID)
+	}
+	rules := map[string]int{}
+	for i := range c.Readings {
+		rules[c.Readings[i].ID] = i
+	}
+	for _, r := range u.Readings {
+		if i, ok := rules[r.ID]; ok {
+			c.Readings[i] = r
+			replaced = append(replaced, r.ID)
+			continue
+		}
+		c.Readings = append(c.Readings, r)
+		added = append(added, r.ID)
+	}
+	if len(added) > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("catalog %s adds %s", dir, strings.Join(added, ", ")))
+	}
+	if len(replaced) > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("catalog %s replaces %s", dir, strings.Join(replaced, ", ")))
+	}
 }
 
 func glob(fsys fs.FS, dir, ext string) ([]string, error) {
@@ -96,6 +199,9 @@ func glob(fsys fs.FS, dir, ext string) ([]string, error) {
 		}
 		return nil
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	return out, err
 }
 
@@ -104,43 +210,49 @@ func decodeFile(fsys fs.FS, name string, v any) error {
 	if err != nil {
 		return err
 	}
-	d, err := yaml.NewLoader(bytes.NewReader(b), yaml.WithKnownFields())
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	l, err := yaml.NewLoader(bytes.NewReader(b), yaml.WithKnownFields())
+	if err == nil {
+		err = l.Load(v)
 	}
-	if err := d.Load(v); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return located(name, b, err)
 }
 
+// loadCases reads the files of a cases/ folder: "# want key: value" lines, then the input.
 func loadCases(fsys fs.FS, dir string) ([]Case, error) {
 	entries, err := fs.ReadDir(fsys, dir)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	var out []Case
 	for _, e := range entries {
 		if e.IsDir() {
 			continue
 		}
-		b, err := fs.ReadFile(fsys, path.Join(dir, e.Name()))
+		name := path.Join(dir, e.Name())
+		b, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return nil, err
 		}
-		c := Case{Name: e.Name(), Want: map[string]string{}}
-		rest := string(b)
-		for {
-			line, after, _ := strings.Cut(rest, "\n")
-			k, v, ok := strings.Cut(strings.TrimPrefix(line, "# want "), ": ")
-			if !ok || !strings.HasPrefix(line, "# want ") {
-				break
-			}
-			c.Want[k] = strings.TrimSpace(v)
-			rest = after
-		}
-		c.Input = rest
-		out = append(out, c)
+		out = append(out, parseCase(e.Name(), name, string(b)))
 	}
 	return out, nil
+}
+
+func parseCase(name, file, text string) Case {
+	c := Case{Name: name, Want: map[string]string{}, Pos: Pos{File: file, Line: 1}}
+	for {
+		line, after, _ := strings.Cut(text, "\n")
+		k, v, ok := strings.Cut(strings.TrimPrefix(line, "# want "), ":")
+		if !ok || !strings.HasPrefix(line, "# want ") {
+			break
+		}
+		c.Want[strings.TrimSpace(k)] = strings.TrimSpace(v)
+		text = after
+		c.Pos.Line++
+	}
+	c.Input = text
+	return c
 }

@@ -21,8 +21,10 @@ var smiQuery = parser{
 		"T.Limit Temp", "Power Draw  ", "PCIe Generation", "Link Width", "Retired Pages", "FB Memory Usage",
 		"Persistence Mode  ", "Power Readings", "Minor Number ", "Serial Number  ",
 	},
-	command: func(c Command) bool { return c.Tool == "nvidia-smi" && len(c.Args) > 0 && strings.HasPrefix(c.Args[0], "-") },
-	parse:   parseSMIQuery,
+	command: func(c Command) bool {
+		return c.Tool == "nvidia-smi" && len(c.Args) > 0 && strings.HasPrefix(c.Args[0], "-")
+	},
+	parse: parseSMIQuery,
 }
 
 var (

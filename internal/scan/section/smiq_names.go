@@ -127,7 +127,7 @@ var smiKeys = map[string]string{
 	"fabric.health/incorrect configuration":    "fabric.health.incorrect_configuration",
 }
 
-func init2ECC() map[string]string { // both layouts of the ECC counters
+func eccNames() map[string]string { // both layouts of the ECC counters
 	out := map[string]string{}
 	for _, span := range []string{"volatile", "aggregate"} {
 		s := "ecc." + span + "/"
@@ -149,9 +149,9 @@ func init2ECC() map[string]string { // both layouts of the ECC counters
 	return out
 }
 
-var smiECCKeys = init2ECC()
+var smiECCKeys = eccNames()
 
-// smiTopOnlySections: inside these a top-level name has its own or no meaning.
+// smiPrivate are sections inside which a top-level name has its own or no meaning.
 var smiPrivate = map[string]bool{"modpower": true, "mempower": true, "counters": true, "migdevices": true}
 
 // smiKey finds the normal name of a key in a section. known says that the key

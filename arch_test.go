@@ -1,0 +1,166 @@
+package gpumedic_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/gpumedic/gpumedic"
+
+// mayImport is the table of ARCHITECTURE.md: a room and the rooms of ours that it may
+// import besides the glossary at the root. A new edge needs a line here, with a reason.
+var mayImport = map[string][]string{
+	"":                      {},
+	"catalog":               {},
+	"internal/lang":         {},
+	"internal/topo":         {},
+	"internal/frame":        {},
+	"internal/source":       {},
+	"internal/scan/literal": {},
+	"internal/scan/section": {"catalog"},
+	"internal/scan":         {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section"},
+	"internal/decode":       {"catalog"},
+	"internal/diagnose":     {"catalog", "internal/topo"},
+	"internal/explain":      {"catalog", "internal/decode", "internal/lang"},
+	"internal/report":       {"catalog", "internal/lang"},
+	// offline wires source, scan, decode and diagnose for recorded input.
+	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/source"},
+	// catalogtest runs a catalog's own cases through the same wiring as the command.
+	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
+	// catalogdoc writes the pages of docs/faults from the catalog.
+	"internal/catalogdoc": {"catalog", "internal/lang"},
+	"cmd/gpumedic":        {"*"},
+}
+
+// pure rooms read no clock and do no I/O, so that every incident replays.
+var pure = map[string][]string{
+	"":                  {"os", "net", "net/http", "io/fs", "os/exec"},
+	"internal/diagnose": {"os", "net", "net/http", "io/fs", "os/exec", "io"},
+	"internal/topo":     {"os", "net", "net/http", "io/fs", "os/exec", "io"},
+}
+
+func TestImportTable(t *testing.T) {
+	for dir, imports := range packageImports(t) {
+		allowed, known := mayImport[dir]
+		if !known {
+			t.Errorf("package %q is not in the import table", dir)
+			continue
+		}
+		for _, imp := range imports {
+			ours, ok := strings.CutPrefix(imp, module)
+			if ok {
+				ours = strings.TrimPrefix(ours, "/")
+				if ours != "" && !slices.Contains(allowed, ours) && !slices.Contains(allowed, "*") {
+					t.Errorf("%q imports %q: not in the table", dir, ours)
+				}
+				continue
+			}
+			if slices.Contains(pure[dir], imp) {
+				t.Errorf("%q is pure and imports %q", dir, imp)
+			}
+			if dir == "" && strings.Contains(imp, ".") {
+				t.Errorf("the glossary imports %q: only the standard library", imp)
+			}
+		}
+	}
+}
+
+// TestNoClockInTheMiddle looks for time.Now in the rooms whose answer must be a
+// function of their input.
+func TestNoClockInTheMiddle(t *testing.T) {
+	for _, dir := range []string{"internal/diagnose", "internal/topo", "internal/frame", "internal/decode", "internal/scan/section", "catalog", "internal/report"} {
+		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+		for _, f := range files {
+			if strings.HasSuffix(f, "_test.go") {
+				continue
+			}
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(b), "time.Now(") {
+				t.Errorf("%s reads the clock", f)
+			}
+		}
+	}
+}
+
+// TestPackageComments: exactly one file of a package explains it.
+func TestPackageComments(t *testing.T) {
+	for dir := range packageImports(t) {
+		n := 0
+		eachFile(t, dir, func(path string) {
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.PackageClauseOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Doc != nil {
+				n++
+			}
+		})
+		if n != 1 {
+			t.Errorf("package %q has %d package comments, want 1", dir, n)
+		}
+	}
+}
+
+func packageImports(t *testing.T) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "tools") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if dir == "." {
+			dir = ""
+		}
+		out[dir] = append(out[dir], importsOf(f.Imports)...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func importsOf(specs []*ast.ImportSpec) []string {
+	var out []string
+	for _, s := range specs {
+		if p, err := strconv.Unquote(s.Path.Value); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func eachFile(t *testing.T, dir string, f func(path string)) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if !strings.HasSuffix(path, "_test.go") {
+			f(path)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/catalogdoc"
+	"github.com/gpumedic/gpumedic/internal/catalogtest"
+)
+
+func (c *cli) catalogCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "catalog",
+		Short: "list, show and test the faults that gpumedic knows",
+		Example: `  gpumedic catalog list
+  gpumedic catalog show gpu-fell-off-bus --lang zh
+  gpumedic catalog test ./my-catalog         # prove your own rules`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var dir, language string
+	cmd.PersistentFlags().StringVar(&dir, "catalog", "", "add or override entries from `DIR`")
+	cmd.PersistentFlags().StringVar(&language, "lang", "", "en or zh (default: from the locale)")
+	cmd.AddCommand(c.catalogList(&dir, &language), c.catalogShow(&dir, &language), c.catalogTest())
+	return cmd
+}
+
+func (c *cli) catalogList(dir, language *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "list all faults with layer, severity and first action", Args: cobra.NoArgs,
+		Example: "  gpumedic catalog list | grep hardware",
+		RunE: func(*cobra.Command, []string) error {
+			l, err := outputLang(*language)
+			if err != nil {
+				return err
+			}
+			cat, err := c.loadCatalog(*dir)
+			if err != nil {
+				return err
+			}
+			return c.deliver("", func(w io.Writer) error {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				for _, id := range cat.FaultIDs() {
+					f := cat.Faults[id]
+					fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", id, f.Layer, f.Severity, f.Action, f.Title.In(l))
+				}
+				return t.Flush()
+			})
+		},
+	}
+}
+
+func (c *cli) catalogShow(dir, language *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "show one fault: evidence, causes, remedies, sources",
+		Example: "  gpumedic catalog show row-remap-failure",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(errors.New("read arguments: one fault id is needed"), "gpumedic catalog list shows the ids")
+			}
+			l, err := outputLang(*language)
+			if err != nil {
+				return err
+			}
+			cat, err := c.loadCatalog(*dir)
+			if err != nil {
+				return err
+			}
+			f := cat.Faults[args[0]]
+			if f == nil {
+				return usage(fmt.Errorf("read fault %q: not in the catalog", args[0]), "gpumedic catalog list shows the ids")
+			}
+			return c.deliver("", func(w io.Writer) error { return catalogdoc.Page(w, cat, f, l) })
+		},
+	}
+}
+
+func (c *cli) catalogTest() *cobra.Command {
+	return &cobra.Command{
+		Use: "test [DIR]", Short: "check entries and run their examples and cases",
+		Long: `test checks the form and the sense of every entry, then runs each matcher's
+examples and near misses and each fault's cases through the same path as
+diagnose. Without DIR it tests the catalog that ships in the program.
+
+exit status: 0 all hold, 2 something fails, 64 the folder cannot be read`,
+		Example: "  gpumedic catalog test\n  gpumedic catalog test ./my-catalog",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			whole, err := catalog.Embedded()
+			if err != nil {
+				return err
+			}
+			part, fsys := whole, catalog.EmbeddedFS()
+			if len(args) == 1 {
+				fsys = os.DirFS(args[0])
+				if part, err = catalog.Load(fsys); err != nil {
+					return usage(fmt.Errorf("read catalog %s: %w", args[0], err), "docs/adding-a-fault.md describes the form")
+				}
+				if err = whole.Overlay(args[0]); err != nil {
+					return usage(err, "docs/adding-a-fault.md describes the form")
+				}
+			} else if p := catalog.Validate(fsys, part, whole); len(p) > 0 {
+				c.status = gpumedic.ExitFault
+				return c.deliver("", func(w io.Writer) error { _, err := fmt.Fprintln(w, p.Error()); return err })
+			}
+			r, err := catalogtest.Run(cmd.Context(), whole, part, fsys)
+			if err != nil {
+				return err
+			}
+			if len(r.Failures) > 0 {
+				c.status = gpumedic.ExitFault
+			}
+			return c.deliver("", func(w io.Writer) error { return printTest(w, r) })
+		},
+	}
+}
+
+func printTest(w io.Writer, r catalogtest.Result) error {
+	for _, f := range r.Failures {
+		if _, err := fmt.Fprintln(w, "FAIL", f); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d cases, %d examples, %d near misses: %d failures\n", r.Cases, r.Examples, r.NearMisses, len(r.Failures))
+	return err
+}

@@ -1,0 +1,95 @@
+// Package offline wires the flow for recorded input: sources to signals to a report.
+// `gpumedic diagnose` and the catalog's own tests both call it, so that a case that
+// passes in a test passes on the command line.
+package offline
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/decode"
+	"github.com/gpumedic/gpumedic/internal/diagnose"
+	"github.com/gpumedic/gpumedic/internal/scan"
+	"github.com/gpumedic/gpumedic/internal/source"
+)
+
+// Options of one run.
+type Options struct {
+	Lang         string
+	Since, Until time.Time
+	Progress     func(scan.Progress)
+}
+
+// Diagnoser reads inputs and concludes. It may be used for many runs, one at a time.
+type Diagnoser struct {
+	cat     *catalog.Catalog
+	scanner *scan.Scanner
+}
+
+// New prepares a catalog for use.
+func New(cat *catalog.Catalog) (*Diagnoser, error) {
+	s, err := scan.New(cat, decode.New())
+	if err != nil {
+		return nil, err
+	}
+	return &Diagnoser{cat: cat, scanner: s}, nil
+}
+
+// Run reads all inputs as one incident. When ctx ends early the report is of what was
+// read so far.
+func (d *Diagnoser) Run(ctx context.Context, inputs []source.Input, o Options) (*gpumedic.Report, error) {
+	res, err := d.scanner.Scan(ctx, inputs, scan.Options{Since: o.Since, Until: o.Until, Progress: o.Progress})
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	e := diagnose.New(d.cat)
+	for _, s := range res.Signals {
+		e.Add(s)
+	}
+	c := e.Conclude(o.Lang)
+	r := &gpumedic.Report{
+		Schema:  gpumedic.Schema,
+		Tool:    gpumedic.Tool{Version: Version(), Catalog: catalogName(d.cat)},
+		Verdict: c.Verdict, Inputs: res.Inputs, Findings: c.Findings, Unexplained: c.Unexplained,
+		Notes: d.cat.Notes,
+	}
+	if r.Verdict == gpumedic.VerdictNoFault && unreadable(res.Inputs) {
+		r.Verdict = gpumedic.VerdictUnknown // unknown is not healthy
+	}
+	return r, nil
+}
+
+// unreadable reports whether an input could not be read at all, or nothing was there.
+func unreadable(inputs []gpumedic.InputInfo) bool {
+	for _, in := range inputs {
+		if in.Lines == 0 && len(in.Problems) > 0 {
+			return true
+		}
+	}
+	return len(inputs) == 0
+}
+
+func catalogName(c *catalog.Catalog) string {
+	return fmt.Sprintf("%d faults, %d matchers", len(c.Faults), len(c.Matchers))
+}
+
+// Version is the module's version from the build, "devel" with the commit otherwise.
+func Version() string {
+	b, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	if v := b.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range b.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "devel-" + s.Value[:12]
+		}
+	}
+	return "devel"
+}

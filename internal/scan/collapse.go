@@ -1,0 +1,260 @@
+package scan
+
+import (
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/frame"
+)
+
+const (
+	// maxDistinct is how many different signals of one kind on one GPU are kept
+	// apart; what comes after them is one signal with a field "distinct".
+	maxDistinct = 256
+	// maxCounted bounds the memory that counting the rest exactly may take.
+	maxCounted = 1 << 16
+)
+
+// collapser turns equal signals into one with a count.
+type collapser struct {
+	entries []*entry // in the order of first occurrence
+	byKey   map[string]*entry
+	groups  map[string]*group
+	seed    maphash.Seed
+}
+
+// entry is a signal while it is being counted. Its stamps are as read: the clock
+// resolves them at the end.
+type entry struct {
+	sig gpumedic.Signal
+	out *overflow // set in the entry that stands for the rest of its group
+}
+
+// group is the signals of one kind on one GPU.
+type group struct {
+	distinct int
+	rest     *entry
+}
+
+type overflow struct {
+	seen  map[uint64]struct{}
+	count int
+}
+
+// bump counts n more occurrences, the last of them at st.
+func (e *entry) bump(st gpumedic.Stamp, n int) {
+	e.sig.Count += n
+	if st.Known() || st.HasMono {
+		e.sig.Last = st
+		if !e.sig.First.Known() && !e.sig.First.HasMono {
+			e.sig.First = st
+		}
+	}
+}
+
+// add returns the entry that counts p, a new one when p is the first of its like.
+func (c *collapser) add(p *proto) (e *entry, isNew bool) {
+	if c.byKey == nil {
+		c.byKey, c.groups, c.seed = map[string]*entry{}, map[string]*group{}, maphash.MakeSeed()
+	}
+	if e := c.byKey[p.key]; e != nil {
+		return e, false
+	}
+	g := c.groups[p.group]
+	if g == nil {
+		g = &group{}
+		c.groups[p.group] = g
+	}
+	if g.distinct < maxDistinct {
+		g.distinct++
+		e := &entry{sig: p.sig}
+		e.sig.Fields = maps.Clone(p.sig.Fields)
+		c.byKey[p.key] = e
+		c.entries = append(c.entries, e)
+		return e, true
+	}
+	if g.rest == nil {
+		g.rest = &entry{sig: p.sig, out: &overflow{seen: map[uint64]struct{}{}}}
+		g.rest.sig.Fields = maps.Clone(p.sig.Fields)
+		if g.rest.sig.Fields == nil {
+			g.rest.sig.Fields = map[string]string{}
+		}
+		c.entries = append(c.entries, g.rest)
+		isNew = true
+	}
+	g.rest.absorb(p, maphash.String(c.seed, p.key))
+	return g.rest, isNew
+}
+
+// absorb takes one more text into the rest of a group: what differs between its
+// members is no longer said of it.
+func (e *entry) absorb(p *proto, hash uint64) {
+	if _, ok := e.out.seen[hash]; ok {
+		return
+	}
+	if len(e.out.seen) < maxCounted {
+		e.out.seen[hash] = struct{}{}
+		e.out.count++
+	}
+	for k, v := range e.sig.Fields {
+		if p.sig.Fields[k] != v {
+			delete(e.sig.Fields, k)
+		}
+	}
+	e.sig.Fields["distinct"] = strconv.Itoa(e.out.count)
+	s, o := &e.sig.Subject, &p.sig.Subject
+	if s.Process != o.Process {
+		s.Process = gpumedic.Process{}
+	}
+	clearDiffering(&s.Container, o.Container)
+	clearDiffering(&s.Unit, o.Unit)
+	clearDiffering(&s.Port, o.Port)
+	clearDiffering(&s.Link, o.Link)
+	clearDiffering(&s.NVSwitch, o.NVSwitch)
+	if s.Rank != nil && (o.Rank == nil || *s.Rank != *o.Rank) {
+		s.Rank = nil
+	}
+}
+
+func clearDiffering(s *string, o string) {
+	if *s != o {
+		*s = ""
+	}
+}
+
+// count counts one occurrence of p, met in msg.
+func (x *input) count(p place, msg *frame.Message, pr *proto) {
+	n := max(msg.Repeat, 1)
+	if pr.entry == nil {
+		e, isNew := x.out.add(pr)
+		if isNew {
+			e.sig.First, e.sig.Last, e.sig.Count = msg.Stamp, msg.Stamp, 0
+			e.sig.Evidence = pr.sig.Evidence
+			e.sig.Evidence.Line, e.sig.Evidence.Text = p.line, string(p.text)
+			e.sig.Order = gpumedic.Order{Input: x.num, Line: p.line, Part: x.part}
+		}
+		pr.entry = e
+	}
+	x.part++
+	pr.entry.bump(msg.Stamp, n)
+	if len(x.recent) > 64 {
+		x.recent = append(x.recent[:0], x.recent[32:]...)
+	}
+	x.recent = append(x.recent, recentHit{p.row, msg.Host, pr.entry})
+}
+
+// distinction is the text by which two signals of one kind and subject differ.
+func distinction(m *catalog.Pattern, fields map[string]string, text string) string {
+	if len(m.Key) == 0 {
+		return withoutTimes(text)
+	}
+	var b strings.Builder
+	for _, k := range m.Key {
+		b.WriteString(fields[k])
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+// withoutTimes replaces times and dates inside a message: the same words at
+// another time are the same signal.
+func withoutTimes(text string) string {
+	if !strings.ContainsAny(text, ":-/.") {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		n := timeLen(text[i:])
+		if n == 0 || i > 0 && isWord(text[i-1]) {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		b.WriteByte('~')
+		i += n
+	}
+	return b.String()
+}
+
+// timeLen is the length of "10:11:12", "10:11:12.345", "2024-06-20", "2024/06/20"
+// or "[ 123.456789]" at the start of s, 0 for none.
+func timeLen(s string) int {
+	shape := func(pattern string) int {
+		if len(s) < len(pattern) {
+			return 0
+		}
+		for i := range len(pattern) {
+			if digit := s[i] >= '0' && s[i] <= '9'; (pattern[i] == '9') != digit || pattern[i] != '9' && pattern[i] != s[i] {
+				return 0
+			}
+		}
+		return len(pattern)
+	}
+	n := 0
+	for _, p := range []string{"99:99:99", "9999-99-99", "9999/99/99"} {
+		if n = shape(p); n > 0 {
+			break
+		}
+	}
+	if n == 0 && s[0] == '[' {
+		end := strings.IndexByte(s, ']')
+		if end < 0 || end > 20 || !strings.Contains(s[:end], ".") || strings.Trim(s[1:end], " 0123456789.") != "" {
+			return 0
+		}
+		return end + 1
+	}
+	if n > 0 && n+1 < len(s) && (s[n] == '.' || s[n] == ',') {
+		for n++; n < len(s) && s[n] >= '0' && s[n] <= '9'; n++ {
+		}
+	}
+	if n > 0 && n < len(s) && isWord(s[n]) && s[n] != 'T' && s[n] != 'Z' {
+		return 0
+	}
+	return n
+}
+
+func isWord(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+}
+
+func gpuKey(g *gpumedic.GPU) string {
+	if g.IsZero() {
+		return ""
+	}
+	return strings.Join([]string{g.PCI, g.UUID, g.Serial, num(g.Index), num(g.Minor)}, "/")
+}
+
+func subjectKey(s *gpumedic.Subject) string {
+	return strings.Join([]string{s.Port, s.NVSwitch, s.Link, strconv.Itoa(s.Process.PID), s.Process.Name,
+		num(s.Rank), s.Container, s.Unit, s.GPU.MIG}, "\x00")
+}
+
+func num(p *int) string {
+	if p == nil {
+		return ""
+	}
+	return strconv.Itoa(*p)
+}
+
+// sorted puts the signals of an input in order.
+func (c *collapser) sorted() []gpumedic.Signal {
+	out := make([]gpumedic.Signal, 0, len(c.entries))
+	for _, e := range c.entries {
+		out = append(out, e.sig)
+	}
+	slices.SortStableFunc(out, func(a, b gpumedic.Signal) int {
+		switch {
+		case a.Order.Before(b.Order):
+			return -1
+		case b.Order.Before(a.Order):
+			return 1
+		}
+		return 0
+	})
+	return out
+}

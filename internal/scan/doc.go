@@ -1,0 +1,24 @@
+// Package scan turns bytes into signals. It knows no message of any vendor: what
+// to look for is in the catalog, what numbers mean is in internal/decode, what a
+// logger puts around a message is in internal/frame.
+//
+//	block ──literal──► candidate rows ──frame──► messages ──catalog──► signals ──collapse──► Result
+//
+// Most of a log is never looked at twice. A block of 1 MiB is searched for the
+// literals of all matchers at once (scan/literal); only rows with a hit are framed,
+// and of each message only the matchers whose literal stands there are tried. A row
+// may look at its neighbours through a window that is bounded in bytes and does not
+// depend on where blocks end: any block size gives the same signals (a property
+// test holds this).
+//
+// Repeats are cheap. The outcome of a matcher on a message is remembered by the
+// message's text, so that the second and the 800,000th equal Xid line cost a
+// framing and a look-up. Equal signals become one with a count (collapse.go); a
+// kind that floods with ever new texts is cut at 256 signals a GPU.
+//
+// Output of tools inside a log (nvidia-smi, lspci, …) is handed to scan/section,
+// whose readings are judged together at the end of the input.
+//
+// OPT: the rows of one input are handled by one goroutine, inputs run side by side.
+// Splitting one large input would need the collapse to merge in order.
+package scan

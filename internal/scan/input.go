@@ -1,0 +1,183 @@
+package scan
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/frame"
+	"github.com/gpumedic/gpumedic/internal/scan/literal"
+	"github.com/gpumedic/gpumedic/internal/scan/section"
+	"github.com/gpumedic/gpumedic/internal/source"
+)
+
+// input is the scan of one input.
+type input struct {
+	s    *Scanner
+	num  int
+	src  source.Input
+	opts Options
+
+	rd         *source.Reader
+	t          *text
+	fr         *framed
+	clk        clock
+	known      []gpumedic.Stamp // sampled, for First and Last of the input
+	nextSample int64
+
+	out      collapser
+	cache    map[string]*outcome
+	cacheLen int
+	used     []usedRecord // taken by a join
+	sets     []section.Readings
+	skipTo   int // rows before it belong to a section
+
+	// Scratch of one row, kept to save allocations.
+	hits   []literal.Hit
+	spans  []span
+	mids   []int32
+	marked []int // by matcher: the span that last wanted it
+	spanNo int
+	key    []byte
+	part   int // signals made of this row
+	recent []recentHit
+}
+
+func (s *Scanner) newInput(num int, src source.Input, opts Options) *input {
+	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}}
+	x.t = &text{rd: x.rd}
+	x.clk = newClock(opts)
+	x.fr = newFramed(frame.New(frame.Options{Host: src.Node}), x.t)
+	x.marked = make([]int, len(s.matchers))
+	return x
+}
+
+// run reads the whole input.
+func (x *input) run(ctx context.Context) (gpumedic.InputInfo, []gpumedic.Signal) {
+	defer x.rd.Close()
+	var stopped error
+	var last *block
+	for b := x.t.after(nil); b != nil; b = x.t.after(b) {
+		if stopped = ctx.Err(); stopped != nil {
+			break
+		}
+		if last == nil {
+			x.sampleStart()
+		}
+		x.block(b)
+		last = b
+		if x.opts.Progress != nil {
+			x.opts.Progress(Progress{Input: x.num, Name: x.src.Name, Bytes: b.endOff(), Signals: len(x.out.entries)})
+		}
+	}
+	if last != nil && stopped == nil {
+		x.sampleEnd()
+	}
+	return x.finish(stopped)
+}
+
+// block finds the candidate rows of a block and handles each.
+func (x *input) block(b *block) {
+	x.hits = x.s.search.Find(x.hits[:0], b.Data)
+	row, at := b.firstRow, 0 // the row that starts at byte `at`
+	for i := 0; i < len(x.hits); {
+		off := int(x.hits[i].Off)
+		start := bytes.LastIndexByte(b.Data[:off], '\n') + 1
+		row += bytes.Count(b.Data[at:start], []byte{'\n'})
+		at = start
+		end := len(b.Data)
+		if n := bytes.IndexByte(b.Data[off:], '\n'); n >= 0 {
+			end = off + n
+		}
+		n := i + 1
+		for n < len(x.hits) && int(x.hits[n].Off) <= end {
+			n++
+		}
+		x.sampleUpTo(b, start)
+		if row >= x.skipTo {
+			x.row(b, row, start, trimEOL(b.Data[start:end]), x.hits[i:n])
+		}
+		i = n
+	}
+	x.sampleUpTo(b, len(b.Data))
+}
+
+// row handles one candidate row.
+func (x *input) row(b *block, row, start int, line []byte, hits []literal.Hit) {
+	off := b.Offset + int64(start)
+	for _, h := range hits {
+		if x.s.targets[h.ID].section {
+			if x.section(row, off, b.line(row)) {
+				return
+			}
+			break
+		}
+	}
+	x.part = 0
+	x.spans = spans(x.spans[:0], line, start, off, hits)
+	whole := len(x.spans) == 1 && len(x.spans[0].text) == len(line)
+	for _, sp := range x.spans {
+		var msgs []frame.Message
+		if whole {
+			msgs, _ = x.fr.at(row, off)
+		} else {
+			msgs = x.fr.frame(row, sp.off, sp.text)
+		}
+		x.span(place{row: row, off: sp.off, line: b.line(row), text: sp.text, rowOff: off}, msgs, sp.hits)
+	}
+}
+
+// place is where a message stands.
+type place struct {
+	row    int
+	off    int64 // of text
+	rowOff int64 // of the row
+	line   int
+	text   []byte // the line, or its part, as it stands in the input
+	msg    int    // number of the message in its row
+}
+
+// span tries the matchers whose literals stand in a span on its messages.
+func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
+	x.spanNo++
+	x.mids = x.mids[:0]
+	repeat := false
+	for _, h := range hits {
+		t := &x.s.targets[h.ID]
+		repeat = repeat || t.repeat
+		for _, m := range t.matchers {
+			if x.marked[m] != x.spanNo {
+				x.marked[m] = x.spanNo
+				x.mids = append(x.mids, m)
+			}
+		}
+	}
+	if len(x.mids) == 0 && !repeat {
+		return
+	}
+	slices.Sort(x.mids)
+	msgs = slices.Clone(msgs) // the ring may turn while a join looks ahead
+	for i := range msgs {
+		x.clk.Observe(msgs[i].Stamp)
+		if repeat && x.repeated(p, &msgs[i]) {
+			continue
+		}
+		p.msg = i
+		x.message(p, msgs, i)
+	}
+}
+
+// section hands a row to the parsers of tool output.
+func (x *input) section(row int, off int64, line int) bool {
+	sets, n := section.Parse(lines{t: x.t, row: row, off: off})
+	if n <= 0 {
+		return false
+	}
+	for i := range sets {
+		sets[i].Shift(line)
+	}
+	x.sets = append(x.sets, sets...)
+	x.skipTo = row + n
+	return true
+}

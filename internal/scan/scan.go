@@ -1,0 +1,90 @@
+package scan
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/source"
+)
+
+// Options of one scan.
+type Options struct {
+	// Since and Until drop what happened outside of them; the zero time is no
+	// bound. What has no known time stays.
+	Since, Until time.Time
+	// Progress is told after each block, by one goroutine at a time.
+	Progress func(Progress)
+	// Source sets the sizes of blocks; zero values are right outside of tests.
+	Source source.Options
+	// Now dates lines that lack a year when nothing in the input does. The zero
+	// time leaves that to the clock of the frames.
+	Now time.Time
+}
+
+// Progress says how far an input is.
+type Progress struct {
+	Input   int
+	Name    string
+	Bytes   int64
+	Signals int
+}
+
+// Result is what was found: signals in the order of inputs and lines, and what was
+// read of each input.
+type Result struct {
+	Inputs  []gpumedic.InputInfo
+	Signals []gpumedic.Signal
+}
+
+// Scan reads inputs and returns their signals. When ctx ends early the result
+// holds what was read until then, and the error is the context's.
+func (s *Scanner) Scan(ctx context.Context, inputs []source.Input, opts Options) (Result, error) {
+	type part struct {
+		info gpumedic.InputInfo
+		sigs []gpumedic.Signal
+	}
+	parts := make([]part, len(inputs))
+	if report := opts.Progress; report != nil {
+		var mu sync.Mutex
+		opts.Progress = func(p Progress) {
+			mu.Lock()
+			defer mu.Unlock()
+			report(p)
+		}
+	}
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(len(inputs), runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := range next {
+				x := s.newInput(i, inputs[i], opts)
+				parts[i].info, parts[i].sigs = x.run(ctx)
+			}
+		})
+	}
+	for i := range inputs {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+
+	res := Result{Inputs: make([]gpumedic.InputInfo, len(inputs)), Signals: []gpumedic.Signal{}}
+	for i := range parts {
+		res.Inputs[i] = parts[i].info
+		res.Signals = append(res.Signals, parts[i].sigs...)
+	}
+	slices.SortStableFunc(res.Signals, func(a, b gpumedic.Signal) int {
+		switch {
+		case a.Order.Before(b.Order):
+			return -1
+		case b.Order.Before(a.Order):
+			return 1
+		}
+		return 0
+	})
+	return res, ctx.Err()
+}

@@ -1,0 +1,313 @@
+package section
+
+import (
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// derive adds the readings that follow from others: sums, comparisons with peers,
+// whether the GPU was busy. Rules stay simple that way, and live sources get the
+// same judgement. The sets given are not changed.
+func derive(in []Readings) []Readings {
+	sets := make([]Readings, len(in))
+	for i, s := range in {
+		values := make(map[string]Reading, len(s.Values)+8)
+		for k, v := range s.Values {
+			values[k] = v
+		}
+		s.Values = values
+		sets[i] = s
+	}
+	join(sets)
+	for i := range sets {
+		deriveOne(&sets[i])
+	}
+	peersOf(sets)
+	return sets
+}
+
+// deriveOne adds what follows from the set alone.
+func deriveOne(s *Readings) {
+	sumECC(s, "uncorrected", "volatile")
+	sumECC(s, "corrected", "volatile")
+	sumECC(s, "uncorrected", "aggregate")
+	sumECC(s, "corrected", "aggregate")
+	if p, q := s.Values["retired_pages.single_bit"], s.Values["retired_pages.double_bit"]; p.Value != "" && q.Value != "" {
+		a, ok1 := num(p.Value)
+		b, ok2 := num(q.Value)
+		if ok1 && ok2 {
+			s.derived("retired_pages.total", itoa(int(a+b)), q)
+		}
+	}
+	deriveLink(s)
+	if busy, r, ok := busyness(s); ok {
+		s.derived("busy", yesNo(busy), r)
+	}
+	errorWords(s)
+	if r, ok := s.Values["name"]; ok {
+		s.derived("product.class", productClass(r.Value), r)
+		s.derived("product.nvlink", yesNo(nvlinkBoard.MatchString(r.Value) && !noNVLink.MatchString(r.Value)), r)
+	}
+	if c, ok := num(s.Values["clocks.sm.mhz"].Value); ok {
+		if m, ok := num(s.Values["clocks.max.sm.mhz"].Value); ok && m > 0 {
+			s.derived("clocks.sm.share.percent", itoa(int(c*100/m)), s.Values["clocks.sm.mhz"])
+		}
+	}
+	if w, ok := num(s.Values["pcie.port.width"].Value); ok {
+		if m, ok := num(s.Values["pcie.port.width.max"].Value); ok && w >= 1 && m > 0 {
+			s.derived("pcie.port.width.share.percent", itoa(int(w*100/m)), s.Values["pcie.port.width"])
+		}
+	}
+	if n, k := s.Values["nvml.version"].Value, s.Values["driver.version"].Value; n != "" && k != "" && n != na && k != na {
+		s.derived("driver.library_matches", yesNo(strings.HasPrefix(k, n)), s.Values["nvml.version"])
+	}
+}
+
+func (r *Readings) derived(key, value string, from Reading) {
+	if _, ok := r.Values[key]; !ok {
+		r.Values[key] = Reading{Key: key, Value: value, Line: from.Line, Text: from.Text}
+	}
+}
+
+// sumECC fills ecc.<what>.<span>.total. The sum stands on the line of the largest part.
+func sumECC(s *Readings, what, span string) {
+	prefix := "ecc." + what + "." + span + "."
+	if _, ok := s.Values[prefix+"total"]; ok {
+		return
+	}
+	total, best, any := 0.0, -1.0, false
+	var from Reading
+	parts := []string{"dram", "sram", "sram.parity", "sram.secded"}
+	for _, part := range parts {
+		r, ok := s.Values[prefix+part]
+		v, isNum := num(r.Value)
+		if !ok || !isNum {
+			continue
+		}
+		any = true
+		if part == "sram" { // the parts below it, when given, sum to it
+			if _, ok := num(s.Values[prefix+"sram.parity"].Value); ok {
+				continue
+			}
+		}
+		total += v
+		if v > best {
+			best, from = v, r
+		}
+	}
+	if any && total < 1e15 {
+		s.derived(prefix+"total", itoa(int(total)), from)
+	}
+}
+
+// deriveLink settles the link's current and possible generation and the share of
+// the width. The GPU's own current generation counts where the slot's is missing.
+func deriveLink(s *Readings) {
+	if _, ok := num(s.Values["pcie.link.gen.current"].Value); !ok {
+		if r, ok := s.Values["pcie.link.gen.device_current"]; ok {
+			r.Key = "pcie.link.gen.current"
+			s.Values[r.Key] = r
+		}
+	}
+	cur := s.Values["pcie.link.width.current"]
+	w, ok1 := num(cur.Value)
+	m, ok2 := num(s.Values["pcie.link.width.max"].Value)
+	if ok1 && ok2 && w >= 1 && m >= 1 {
+		s.derived("pcie.link.width.share.percent", itoa(int(w*100/m)), cur)
+	}
+}
+
+// busyness tells whether the GPU worked when it was read. Idle links and clocks are
+// slow by design. A driver that holds a low performance state under "utilisation" of
+// its video engines does so on purpose.
+func busyness(s *Readings) (busy bool, from Reading, ok bool) {
+	high := true
+	if p := s.Values["pstate"]; len(p.Value) >= 2 {
+		high = p.Value == "P0" || p.Value == "P1" || p.Value == "P2"
+	}
+	if r, found := s.Values["utilization.gpu.percent"]; found {
+		if u, isNum := num(r.Value); isNum {
+			return u >= 50 && high, r, true
+		}
+	}
+	// With MIG there is no utilisation: power tells.
+	for _, key := range []string{"power.draw.watts", "power.draw.average.watts", "power.draw.instant.watts"} {
+		p, ok1 := num(s.Values[key].Value)
+		for _, limit := range []string{"power.limit.enforced.watts", "power.limit.watts"} {
+			l, ok2 := num(s.Values[limit].Value)
+			if ok1 && ok2 && l > 0 && s.Values["pstate"].Value != "" {
+				return high && p >= l/2, s.Values[key], true
+			}
+		}
+	}
+	return false, Reading{}, false
+}
+
+// errorWords counts values that are error words. Fan and power are apart: laptops and
+// boards without those sensors show ERR! there all their life.
+func errorWords(s *Readings) {
+	var core, minor []string
+	for _, key := range sortedKeys(s.Values) {
+		r := s.Values[key]
+		if !isError(r.Value) {
+			continue
+		}
+		switch {
+		case r.Value == errLost:
+			s.derived("gpu.lost", "yes", r)
+		case r.Value == errReset:
+			s.derived("reset_required", "yes", r)
+			s.derived("status.reset", "yes", r)
+		case strings.HasPrefix(key, "fan.") || strings.HasPrefix(key, "power."):
+			minor = append(minor, key)
+		default:
+			core = append(core, key)
+		}
+	}
+	if len(core) > 0 {
+		s.derived("error.fields", strings.Join(append(core, minor...), ","), s.Values[core[0]])
+	} else if len(minor) > 0 {
+		s.derived("error.minor_fields", strings.Join(minor, ","), s.Values[minor[0]])
+	}
+}
+
+var (
+	dataCentre  = regexp.MustCompile(`\b(?:Tesla|V100|P100|P40|P4|T4|A2|A10|A10G|A16|A30|A40|A100|A800|L4|L20|L40|L40S|H20|H100|H200|H800|B100|B200|B300|GH200|GB200|GB300)\b`)
+	nvlinkBoard = regexp.MustCompile(`SXM|HGX|HBM3|HBM3e|\b(?:H20|H200|B100|B200|B300|GH200|GB200|GB300)\b`)
+	noNVLink    = regexp.MustCompile(`(?i)PCIe|\bNVL\b`)
+)
+
+// productClass tells boards for servers, whose slots are full width, from boards for
+// desktops, whose slots often are not.
+func productClass(name string) string {
+	if dataCentre.MatchString(strings.ReplaceAll(name, "-", " ")) && !strings.Contains(name, "GeForce") {
+		return "datacenter"
+	}
+	return "desktop"
+}
+
+// join fills in names that other sets pair: index with address, address with UUID.
+// Two nodes in one input use the same indices; an index with two addresses joins
+// nothing.
+func join(sets []Readings) {
+	pciOf, indexOf := map[string]string{}, map[string]int{}
+	clash := map[string]bool{}
+	pair := func(name, pci string) {
+		if old, ok := pciOf[name]; ok && old != pci {
+			clash[name] = true
+		}
+		pciOf[name] = pci
+	}
+	for _, s := range sets {
+		g := s.Subject.GPU
+		if g.PCI == "" || s.Values["process.pid"].Value != "" {
+			continue
+		}
+		if g.Index != nil {
+			pair("index "+itoa(*g.Index), g.PCI)
+			indexOf[g.PCI] = *g.Index
+		}
+		if g.UUID != "" {
+			pair(g.UUID, g.PCI)
+		}
+	}
+	for i := range sets {
+		g := &sets[i].Subject.GPU
+		if g.PCI != "" {
+			continue
+		}
+		name := g.UUID
+		if name == "" && g.Index != nil {
+			name = "index " + itoa(*g.Index)
+		}
+		if p, ok := pciOf[name]; ok && !clash[name] {
+			g.PCI = p
+		}
+	}
+}
+
+// peersOf compares each GPU with the others that the same tool listed. Peers are
+// other GPUs of the same product.
+func peersOf(sets []Readings) {
+	groups := map[string]map[string]*Readings{}
+	order := map[string][]string{}
+	for i := range sets {
+		s := &sets[i]
+		id := peerID(s)
+		if id == "" {
+			continue
+		}
+		k := s.Tool + "\x00" + s.Values["name"].Value + s.Values["ib.ca_type"].Value + "\x00" + s.Values["ib.link_layer"].Value
+		if groups[k] == nil {
+			groups[k] = map[string]*Readings{}
+		}
+		if groups[k][id] == nil {
+			order[k] = append(order[k], id)
+		}
+		groups[k][id] = s
+	}
+	for i := range sets {
+		s := &sets[i]
+		id := peerID(s)
+		if id == "" {
+			continue
+		}
+		k := s.Tool + "\x00" + s.Values["name"].Value + s.Values["ib.ca_type"].Value + "\x00" + s.Values["ib.link_layer"].Value
+		comparePeers(s, id, groups[k], order[k])
+	}
+}
+
+func peerID(s *Readings) string {
+	if s.Values["ib.device"].Value != "" {
+		return s.Subject.Location
+	}
+	if s.Values["process.pid"].Value != "" {
+		return ""
+	}
+	return s.Subject.GPU.String()
+}
+
+func comparePeers(s *Readings, id string, group map[string]*Readings, order []string) {
+	fullWidth, active := 0, 0
+	var links, clocks []float64
+	for _, other := range order {
+		if other == id {
+			continue
+		}
+		p := group[other]
+		if v, ok := num(p.Values["pcie.link.width.share.percent"].Value); ok && v >= 100 {
+			fullWidth++
+		}
+		if p.Values["ib.state"].Value == "active" {
+			active++
+		}
+		if v, ok := num(p.Values["nvlink.links.active"].Value); ok {
+			links = append(links, v)
+		}
+		if v, ok := num(p.Values["clocks.sm.mhz"].Value); ok && p.Values["busy"].Value == "yes" {
+			clocks = append(clocks, v)
+		}
+	}
+	if r, ok := s.Values["pcie.link.width.share.percent"]; ok {
+		s.derived("peers.full_width", itoa(fullWidth), r)
+	}
+	if r, ok := s.Values["ib.state"]; ok {
+		s.derived("peers.ib_active", itoa(active), r)
+	}
+	if r, ok := s.Values["nvlink.links.active"]; ok {
+		best := 0.0
+		for _, v := range links {
+			best = max(best, v)
+		}
+		if len(links) > 0 {
+			s.derived("peers.nvlink_active", itoa(int(best)), r)
+		}
+	}
+	if v, ok := num(s.Values["clocks.sm.mhz"].Value); ok && len(clocks) > 0 {
+		sort.Float64s(clocks)
+		if mid := clocks[len(clocks)/2]; mid > 0 {
+			s.derived("peers.clock_share.percent", itoa(int(v*100/mid)), s.Values["clocks.sm.mhz"])
+		}
+	}
+}

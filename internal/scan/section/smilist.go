@@ -1,0 +1,174 @@
+package section
+
+import (
+	"regexp"
+	"strings"
+)
+
+// smiList reads what begins with `GPU 0: NAME (UUID: GPU-…)`: nvidia-smi -L with its
+// MIG devices, and nvidia-smi nvlink in all its forms.
+var smiList = parser{
+	tool:    "nvidia-smi -L",
+	starts:  []string{"(UUID: GPU-", " Link 0", "<inactive>"},
+	command: func(c Command) bool { return c.smi("-L", "--list-gpus", "nvlink") },
+	parse:   parseSMIList,
+}
+
+var (
+	listGPU  = regexp.MustCompile(`^GPU (\d+): (.+?) \(UUID: (GPU-[0-9a-fA-F-]+)\)$`)
+	listMIG  = regexp.MustCompile(`^MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-\S+)\)$`)
+	listLink = regexp.MustCompile(`^Link (\d+)(?:: ?|, )(.*)$`)
+	linkRate = regexp.MustCompile(`^([\d.]+) GB/s$`)
+	linkErr  = regexp.MustCompile(`(?i)(?:GPU \d+, )?(Replay|Recovery|CRC(?: FLIT| Data)?|ECC) Errors?:? *:? *(\d+)`)
+)
+
+type linkCount struct {
+	active, inactive int
+	down             []string
+	errors           map[string]int
+	worst            map[string]string // link with the most errors of a kind
+}
+
+func parseSMIList(c *cursor) ([]Readings, int) {
+	var sets []*builder
+	var cur *builder
+	counts := map[*builder]*linkCount{}
+	end := 0
+	for i := 0; ; i++ {
+		text, ok := c.line(i)
+		if !ok {
+			break
+		}
+		t := strings.TrimSpace(text)
+		if t == "" {
+			if i-end > 2 {
+				break
+			}
+			continue
+		}
+		if m := listGPU.FindStringSubmatch(t); m != nil {
+			cur = newSet("nvidia-smi -L")
+			sets = append(sets, cur)
+			cur.put("index", m[1], i, c.raw(i))
+			cur.put("name", m[2], i, c.raw(i))
+			cur.put("uuid", m[3], i, c.raw(i))
+			end = i + 1
+			continue
+		}
+		if cur == nil {
+			// Links without the GPU above them: an excerpt.
+			if !listLink.MatchString(t) {
+				break
+			}
+			cur = newSet("nvidia-smi nvlink")
+			cur.Subject.GPU = c.cmd.GPU
+			sets = append(sets, cur)
+		}
+		if !listDetail(cur, counts, t, i, c.raw(i)) {
+			break
+		}
+		end = i + 1
+	}
+	if len(sets) == 0 {
+		return nil, 0
+	}
+	var out []Readings
+	for _, b := range sets {
+		if n := counts[b]; n != nil {
+			n.put(b)
+		}
+		if !b.empty() {
+			out = append(out, b.Readings)
+		}
+	}
+	if len(out) == 0 {
+		return nil, 0
+	}
+	return out, end
+}
+
+// listDetail reads a line below a GPU.
+func listDetail(b *builder, counts map[*builder]*linkCount, t string, i int, raw string) bool {
+	low := strings.ToLower(t)
+	switch {
+	case listMIG.MatchString(t):
+		b.put("mig.mode.current", "enabled", i, raw)
+		return true
+	case strings.Contains(low, "unable to retrieve nvlink information as all links are inactive"):
+		b.Tool = "nvidia-smi nvlink"
+		b.put("nvlink.links.active", "0", i, raw)
+		b.put("nvlink.all_inactive", "yes", i, raw)
+		return true
+	case strings.Contains(low, "nvlink queries are not supported"), strings.Contains(low, "does not have or support nvlink"):
+		b.Tool = "nvidia-smi nvlink"
+		b.put("nvlink.links.active", na, i, raw)
+		return true
+	}
+	m := listLink.FindStringSubmatch(t)
+	if m == nil {
+		return false
+	}
+	n := counts[b]
+	if n == nil {
+		n = &linkCount{errors: map[string]int{}, worst: map[string]string{}}
+		counts[b] = n
+		b.Tool = "nvidia-smi nvlink"
+	}
+	switch {
+	case linkRate.MatchString(m[2]):
+		n.active++
+		b.put("nvlink.links.active", "0", i, raw)
+	case strings.Contains(strings.ToLower(m[2]), "inactive"):
+		n.inactive++
+		n.down = append(n.down, m[1])
+		b.put("nvlink.links.inactive", "0", i, raw)
+		if n.inactive == 1 {
+			b.Subject.Link = m[1]
+		}
+	default:
+		n.count(b, m[1], m[2], i, raw)
+	}
+	return true
+}
+
+// count adds error counters of one link ("Link 0: Replay Errors: 3").
+func (n *linkCount) count(b *builder, link, text string, i int, raw string) {
+	m := linkErr.FindStringSubmatch(text)
+	if m == nil {
+		return
+	}
+	kind := strings.ToLower(strings.Fields(m[1])[0])
+	v, _ := num(m[2])
+	if v > 1e9 {
+		v = 1e9
+	}
+	key := "nvlink.errors." + kind
+	n.errors[key] += int(v)
+	if old, ok := b.Values[key]; !ok || v > 0 && old.Value == "0" {
+		b.Values[key] = Reading{Key: key, Value: m[2], Line: i, Text: raw}
+		if v > 0 {
+			n.worst[key] = link
+		}
+	}
+}
+
+// put writes the sums of the links.
+func (n *linkCount) put(b *builder) {
+	set := func(key string, v int) {
+		if r, ok := b.Values[key]; ok {
+			r.Value = itoa(v)
+			b.Values[key] = r
+		}
+	}
+	set("nvlink.links.active", n.active)
+	set("nvlink.links.inactive", n.inactive)
+	for key, v := range n.errors {
+		set(key, v)
+		if n.worst[key] != "" && b.Subject.Link == "" {
+			b.Subject.Link = n.worst[key]
+		}
+	}
+	if r, ok := b.Values["nvlink.links.inactive"]; ok {
+		b.Values["nvlink.links.down"] = Reading{Key: "nvlink.links.down", Value: strings.Join(n.down, ","), Line: r.Line, Text: r.Text}
+	}
+}
