@@ -160,7 +160,8 @@ func (v *validator) expr(file, src string, where ...any) {
 	}
 }
 
-var kindForm = regexp.MustCompile(`^(?:svc\.[a-z0-9_{}.-]+|[a-z0-9_{}.]+)$` // a unit's name may hold "-")
+// A service unit's name may hold "-", other kinds not.
+var kindForm = regexp.MustCompile(`^(?:svc\.[a-z0-9_{}.-]+|[a-z0-9_{}.]+)$`)
 
 func (v *validator) matcher(m *Matcher, n int) {
 	f := m.Pos.File

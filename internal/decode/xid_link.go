@@ -149,12 +149,13 @@ func (d *Decoder) nvlink5Table(code int, words []string, f *fields) {
 	var status uint32
 	if len(words) > 1 {
 		status, _ = word32(words[1])
-	} else {
-		ok = false // truncated: without the status there is no row to tell
 	}
 	var rows []catalog.NVLink5Match
 	if ok {
 		rows = d.tables.NVLink5(code, f.get("unit"), intr, status, major(f.get("driver_version")))
+	}
+	if len(words) == 1 { // cut off: only rows that ask no status can be told
+		rows = slices.DeleteFunc(rows, func(r catalog.NVLink5Match) bool { return !r.AnyStatus })
 	}
 	if len(rows) == 0 {
 		f.set("decoded", "no")

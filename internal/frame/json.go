@@ -30,7 +30,7 @@ func (v jsonValue) text() string {
 	case v.kind == jsonString && v.escaped:
 		return unescapeJSON(v.raw)
 	case v.kind == jsonArray:
-		return byteArray(v.raw)
+		return byteArray(v.raw, 0)
 	case v.kind == jsonOther && v.raw == "null":
 		return ""
 	}
@@ -167,7 +167,7 @@ func hex4(s string, n int) (rune, bool) {
 
 // byteArray decodes "[78,86,82,77]"; an array of several values (a field that came
 // twice) gives the first.
-func byteArray(s string) string {
+func byteArray(s string, depth int) string {
 	var b strings.Builder
 	for i := 1; i < len(s); {
 		switch c := s[i]; {
@@ -187,7 +187,13 @@ func byteArray(s string) string {
 				return b.String()
 			}
 			v, _ := scanValue(s, i)
-			return v.text()
+			if v.kind != jsonArray {
+				return v.text()
+			}
+			if depth > 0 {
+				return v.raw
+			}
+			return byteArray(v.raw, depth+1)
 		default:
 			i++
 		}

@@ -27,10 +27,10 @@ type peeler struct {
 
 	m        Message
 	at       stage
-	facility int  // syslog facility of a priority prefix, -1 when there was none
-	relative bool // a dmesg delta: m.Stamp.Mono holds it, not a time since boot
-	appTime  bool // the last stamp was of the kind that applications write
-	partial  bool // CRI tag P: the message goes on in the next line
+	facility int      // syslog facility of a priority prefix, -1 when there was none
+	relative bool     // a dmesg delta: m.Stamp.Mono holds it, not a time since boot
+	appTime  bool     // the last stamp was of the kind that applications write
+	partial  bool     // CRI tag P: the message goes on in the next line
 	extras   []string // further texts of a JSON object of unknown form
 }
 

@@ -1,7 +1,7 @@
 package scan
 
 import (
-	"hash/maphash"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
@@ -25,7 +25,6 @@ type collapser struct {
 	entries []*entry // in the order of first occurrence
 	byKey   map[string]*entry
 	groups  map[string]*group
-	seed    maphash.Seed
 }
 
 // entry is a signal while it is being counted. Its stamps are as read: the clock
@@ -60,7 +59,7 @@ func (e *entry) bump(st gpumedic.Stamp, n int) {
 // add returns the entry that counts p, a new one when p is the first of its like.
 func (c *collapser) add(p *proto) (e *entry, isNew bool) {
 	if c.byKey == nil {
-		c.byKey, c.groups, c.seed = map[string]*entry{}, map[string]*group{}, maphash.MakeSeed()
+		c.byKey, c.groups = map[string]*entry{}, map[string]*group{}
 	}
 	if e := c.byKey[p.key]; e != nil {
 		return e, false
@@ -87,7 +86,9 @@ func (c *collapser) add(p *proto) (e *entry, isNew bool) {
 		c.entries = append(c.entries, g.rest)
 		isNew = true
 	}
-	g.rest.absorb(p, maphash.String(c.seed, p.key))
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(p.key))
+	g.rest.absorb(p, h.Sum64())
 	return g.rest, isNew
 }
 

@@ -1,0 +1,221 @@
+package scan
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/catalog"
+)
+
+// TestCatalogExamples runs the examples and near misses of every matcher through
+// the whole scan, with real framing.
+func TestCatalogExamples(t *testing.T) {
+	s, c := embedded(t)
+	for i := range c.Matchers {
+		m := &c.Matchers[i]
+		where := matcherPlace(m)
+		for n, e := range m.Examples {
+			sigs := scanText(t, s, e.Line, Options{}).Signals
+			if why := unmet(m, sigs, e.Want); why != "" {
+				t.Errorf("%s: matcher %s: example %d: %s\n line %q\n signals %s", where, m.ID, n+1, why, e.Line, brief(sigs))
+			}
+		}
+		kind := kindPattern(m.Kind)
+		for n, line := range m.NearMisses {
+			for _, sig := range scanText(t, s, line, Options{}).Signals {
+				if kind.MatchString(sig.Kind) {
+					t.Errorf("%s: matcher %s: near miss %d gives %s\n line %q", where, m.ID, n+1, sig.Kind, line)
+				}
+			}
+		}
+	}
+}
+
+// matcherPlace says where a matcher stands: the loader knows, or the file is searched.
+func matcherPlace(m *catalog.Matcher) string {
+	if m.Pos.File != "" {
+		return fmt.Sprintf("%s:%d", m.Pos.File, m.Pos.Line)
+	}
+	files, _ := filepath.Glob("../../catalog/signals/*.yaml")
+	for _, f := range files {
+		data, _ := os.ReadFile(f)
+		for n, l := range strings.Split(string(data), "\n") {
+			if strings.TrimSpace(l) == "- id: "+m.ID {
+				return fmt.Sprintf("%s:%d", filepath.Base(f), n+1)
+			}
+		}
+	}
+	return "catalog"
+}
+
+// unmet says what of an example's expectation no signal meets, "" when one meets all.
+func unmet(m *catalog.Matcher, sigs []gpumedic.Signal, want map[string]string) string {
+	kind := kindPattern(m.Kind)
+	best := "no signal"
+	for _, sig := range sigs {
+		if w := want["kind"]; w != "" && w != sig.Kind {
+			if best == "no signal" {
+				best = fmt.Sprintf("kind is %s, want %s", sig.Kind, w)
+			}
+			continue
+		} else if w == "" && !kind.MatchString(sig.Kind) {
+			continue
+		}
+		missing := ""
+		for k, w := range want {
+			if have := part(&sig, k); k != "kind" && have != w && (gpumedic.NormalPCI(w) == "" || have != gpumedic.NormalPCI(w)) {
+				missing = fmt.Sprintf("%s of %s is %q, want %q", k, sig.Kind, have, w)
+			}
+		}
+		if missing == "" {
+			return ""
+		}
+		best = missing
+	}
+	return best
+}
+
+// part is a part of the subject, or a field, by its name in examples.
+func part(sig *gpumedic.Signal, name string) string {
+	s := &sig.Subject
+	v := ""
+	switch name {
+	case "gpu":
+		v = s.GPU.PCI
+	case "uuid":
+		v = s.GPU.UUID
+	case "serial":
+		v = s.GPU.Serial
+	case "index":
+		v = num(s.GPU.Index)
+	case "minor":
+		v = num(s.GPU.Minor)
+	case "mig":
+		v = s.GPU.MIG
+	case "port":
+		v = s.Port
+	case "nvswitch":
+		v = s.NVSwitch
+	case "link":
+		v = s.Link
+	case "pid":
+		if s.Process.PID != 0 {
+			v = strconv.Itoa(s.Process.PID)
+		}
+	case "process":
+		v = s.Process.Name
+	case "rank":
+		v = num(s.Rank)
+	case "container":
+		v = s.Container
+	case "unit":
+		v = s.Unit
+	case "node":
+		v = s.Node
+	case "level":
+		v = sig.Level.String()
+	}
+	if v == "" {
+		v = sig.Field(name)
+	}
+	return v
+}
+
+var kindHole = regexp.MustCompile(`\\\{\w+\\\}`)
+
+func kindPattern(kind string) *regexp.Regexp {
+	return regexp.MustCompile("^" + kindHole.ReplaceAllString(regexp.QuoteMeta(kind), `[a-z0-9_.]*`) + "$")
+}
+
+// The lines that another project collected for its tests: all of them, alone, in a
+// syslog and in dmesg form. One has a placeholder for the number and is no event.
+func TestXidLinesOfGpud(t *testing.T) {
+	s, _ := embedded(t)
+	lines := readLines(t, "gpud/xid-lines-from-tests.txt")
+	shape := regexp.MustCompile(`^NVRM: Xid \(PCI:([0-9a-f:]+)\): (\d+)`)
+	if len(lines) != 95 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for _, prefix := range []string{"", "Jun  1 10:00:00 n1 kernel: ", "[  123.456789] ", "2024-06-01T10:00:00+02:00 n1 kernel: [ 12.345678] "} {
+		events := 0
+		for _, l := range lines {
+			want := ""
+			if m := shape.FindStringSubmatch(l); m != nil {
+				want = "xid." + m[2] + " " + gpumedic.NormalPCI(m[1])
+				events++
+			}
+			got := ""
+			for _, sig := range scanText(t, s, prefix+l+"\n", Options{}).Signals {
+				got += sig.Kind + " " + sig.Subject.GPU.PCI
+				if p := sig.Subject.Process; strings.Contains(l, "<unknown>") && p != (gpumedic.Process{}) {
+					t.Errorf("%q: process %+v", l, p)
+				}
+			}
+			if got != want {
+				t.Errorf("%q: got %q, want %q", prefix+l, got, want)
+			}
+		}
+		if events != 94 {
+			t.Errorf("%d events", events)
+		}
+	}
+	whole := scanText(t, s, strings.Join(lines, "\n")+"\n", Options{})
+	total := 0
+	for _, sig := range whole.Signals {
+		if strings.HasPrefix(sig.Kind, "xid.") {
+			total += sig.Count
+		}
+	}
+	if total != 94 {
+		t.Errorf("all lines in one input: %d events, want 94", total)
+	}
+}
+
+func TestIncidentOfTwelveLines(t *testing.T) {
+	s, _ := embedded(t)
+	lines := readLines(t, "incident-twelve-lines.log")
+	xids := map[string]int{}
+	for _, sig := range scanText(t, s, strings.Join(lines, "\n"), Options{}).Signals {
+		if !strings.HasPrefix(sig.Kind, "xid.") {
+			continue
+		}
+		xids[sig.Kind+" "+sig.Subject.GPU.PCI] += sig.Count
+		if !sig.First.HasMono {
+			t.Errorf("line %d: no time", sig.Evidence.Line)
+		}
+	}
+	want := map[string]int{"xid.63 0000:3b:00.0": 1, "xid.48 0000:3b:00.0": 1, "xid.94 0000:3b:00.0": 1,
+		"xid.45 0000:3b:00.0": 4, "xid.45 0000:5d:00.0": 1, "xid.45 0000:9d:00.0": 1,
+		"xid.154 0000:3b:00.0": 1, "xid.154 0000:5d:00.0": 1}
+	if fmt.Sprint(xids) != fmt.Sprint(want) {
+		t.Errorf("got %v\nwant %v", xids, want)
+	}
+}
+
+func TestRealKernelLogOfH200(t *testing.T) {
+	s, _ := embedded(t)
+	lines := readLines(t, "h200-kernel-real-xids.log")
+	got := ""
+	for _, sig := range scanText(t, s, strings.Join(lines, "\n"), Options{}).Signals {
+		if strings.HasPrefix(sig.Kind, "xid.") {
+			got += fmt.Sprintf("%d %s %s %s\n", sig.Evidence.Line, sig.Kind, sig.Subject.GPU.PCI, sig.Subject.Process.Name)
+		}
+	}
+	want := `8 xid.31 0000:00:06.0 oob
+9 xid.43 0000:00:06.0 as
+10 xid.13 0000:00:06.0 
+11 xid.13 0000:00:06.0 
+12 xid.13 0000:00:06.0 as
+13 xid.43 0000:00:06.0 python3
+14 xid.43 0000:00:06.0 oob
+`
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
