@@ -85,6 +85,9 @@ func (c *cli) diagnose(cmd *cobra.Command, args []string, f diagnoseFlags) error
 	bar := newProgress(c.err)
 	o.Progress = bar.show
 	inputs := source.Expand(args, source.ExpandOptions{Stdin: c.in, Node: f.node})
+	if err := allMissing(inputs); err != nil {
+		return err
+	}
 	r, err := d.Run(cmd.Context(), inputs, o)
 	bar.clear()
 	if err != nil {
@@ -127,4 +130,18 @@ func (c *cli) loadCatalog(dir string) (*catalog.Catalog, error) {
 		return nil, usage(err, "gpumedic catalog test "+dir+" checks the folder")
 	}
 	return cat, nil
+}
+
+// allMissing is a usage error when none of the inputs exists; when some do, the others
+// are problems of the report.
+func allMissing(inputs []source.Input) error {
+	for _, in := range inputs {
+		if !in.Missing() {
+			return nil
+		}
+	}
+	if len(inputs) == 0 {
+		return nil
+	}
+	return usage(fmt.Errorf("read input %s: %s", inputs[0].Name, strings.Join(inputs[0].Problems, "; ")), "check the path; - reads standard input")
 }

@@ -31,7 +31,7 @@ func (p *progress) show(s scan.Progress) {
 	}
 	p.last, p.shown = now, true
 	rate := float64(s.Bytes) / now.Sub(p.start).Seconds() / 1e6
-	fmt.Fprintf(p.w, "\r\x1b[K%s  %.1f MB read, %.0f MB/s, %d signals", s.Input, float64(s.Bytes)/1e6, rate, s.Signals)
+	fmt.Fprintf(p.w, "\r\x1b[K%s  %.1f MB read, %.0f MB/s, %d signals", s.Name, float64(s.Bytes)/1e6, rate, s.Signals)
 }
 
 func (p *progress) clear() {

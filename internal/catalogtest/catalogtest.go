@@ -155,7 +155,7 @@ func explains(f gpumedic.Finding, kind string) bool {
 
 // examples scans each example line alone with the whole catalog.
 func (r *Result) examples(ctx context.Context, whole, part *catalog.Catalog) error {
-	s, err := scan.New(whole, decode.New())
+	s, err := scan.New(whole, decode.New(whole.Tables()))
 	if err != nil {
 		return err
 	}

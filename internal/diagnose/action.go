@@ -35,10 +35,7 @@ func (w *world) action(h *hypothesis) (action, why string) {
 		}
 	}
 	if a, s := w.driverVerdict(h); a != "" && h.rule.Layer != "software" && strongerThan(a, action) {
-		said := strings.TrimSpace(s.Field("to"))
-		if said == "" {
-			said = s.Field("recovery")
-		}
+		said := strings.ReplaceAll(s.Field("recovery"), "_", " ")
 		return a, fmt.Sprintf(text(w.lang, "the driver's own verdict (%s) at %s:%d", "驱动自己的结论（%s），见 %s:%d"),
 			said, s.Evidence.Input, s.Evidence.Line)
 	}

@@ -24,7 +24,6 @@ type hypothesis struct {
 	owned    map[int]bool
 	why      map[int]string // explained signal -> reason
 	score    float64
-	reasons  []string
 }
 
 type clueHit struct {
@@ -182,8 +181,8 @@ func scopeKey(scope string, p place) string {
 }
 
 // absorbUnplaced folds a hypothesis whose GPU (or process) is unknown into the one of
-// the same fault on the same node whose subject is known: a job's "uncorrectable ECC
-// error" belongs to the GPU that the kernel names.
+// the same fault whose subject is known and that is nearest in time: a job's
+// "uncorrectable ECC error" belongs to the GPU that the kernel names.
 func (w *world) absorbUnplaced(all []*hypothesis) []*hypothesis {
 	var out []*hypothesis
 	for _, h := range all {
@@ -191,25 +190,56 @@ func (w *world) absorbUnplaced(all []*hypothesis) []*hypothesis {
 			out = append(out, h)
 			continue
 		}
-		var home *hypothesis
-		for _, o := range all {
-			if o != h && o.rule == h.rule && !o.unplaced() && sameNode(o.at.node, h.at.node) &&
-				(home == nil || w.before(o.first(w), home.first(w))) {
-				home = o
-			}
-		}
-		if home == nil {
-			out = append(out, h)
-			continue
-		}
+		var stay []int
 		for _, i := range h.triggers {
+			home := w.nearest(all, h, i)
+			if home == nil {
+				stay = append(stay, i)
+				continue
+			}
 			if _, ok := home.strength[i]; !ok {
 				home.triggers = append(home.triggers, i)
 				home.strength[i] = h.strength[i]
 			}
+			delete(h.strength, i)
+		}
+		if h.triggers = stay; len(stay) > 0 {
+			out = append(out, h)
 		}
 	}
 	return out
+}
+
+// nearest finds the placed hypothesis of the same fault that a trigger belongs to.
+func (w *world) nearest(all []*hypothesis, h *hypothesis, i int) *hypothesis {
+	var best *hypothesis
+	var bestGap int
+	for _, o := range all {
+		if o == h || o.rule != h.rule || o.unplaced() || !sameNode(o.at.node, h.at.node) {
+			continue
+		}
+		if a := w.where[i].gpu; a != "" && o.at.gpu != "" && a != o.at.gpu {
+			continue
+		}
+		gap := w.gap(o, i)
+		if best == nil || gap < bestGap {
+			best, bestGap = o, gap
+		}
+	}
+	return best
+}
+
+// gap is how far a signal is from a hypothesis in the order of events.
+func (w *world) gap(h *hypothesis, i int) int {
+	least := len(w.signals)
+	for _, j := range h.triggers {
+		d := w.rank[i] - w.rank[j]
+		if d < 0 {
+			d = -d
+		}
+		least = min(least, d)
+	}
+	return least
 }
 
 func (h *hypothesis) unplaced() bool {
@@ -217,19 +247,9 @@ func (h *hypothesis) unplaced() bool {
 	case "gpu":
 		return h.at.gpu == "" && h.at.port == ""
 	case "process":
-		return h.at.gpu == "" && h.at.pid == 0
+		return h.at.pid == 0
 	}
 	return false
-}
-
-func (h *hypothesis) first(w *world) int {
-	best := h.triggers[0]
-	for _, i := range h.triggers[1:] {
-		if w.before(i, best) {
-			best = i
-		}
-	}
-	return best
 }
 
 // prepare orders the triggers, checks what must be there and weighs the evidence. It

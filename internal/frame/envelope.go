@@ -46,6 +46,9 @@ func (e *envelope) set(key string, v jsonValue) {
 		}
 		return
 	}
+	if v.cut { // half of a value says nothing
+		return
+	}
 	if v.kind == jsonObject {
 		if key == "kubernetes" || key == "log" || key == "attrs" {
 			scanPairs(v.raw, 0, func(k string, in jsonValue) { e.field(k, in.text()) })

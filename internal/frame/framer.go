@@ -77,10 +77,6 @@ func (f *Framer) finish(out []Message, p peeler, c cleaned, line []byte, w Windo
 			}
 		}
 	}
-	if len(out) > start {
-		last := &out[len(out)-1]
-		last.Repeat += repeatedAfter(w, last.Host)
-	}
 	return out
 }
 
@@ -137,7 +133,7 @@ func locate(line []byte, text string, from int) (off, next int) {
 // readTextTime takes a time that the message itself states.
 func (p *peeler) readTextTime(text string) {
 	s := p.m.Stamp
-	if s.Known() && s.Assumed&(gpumedic.AssumedYear|gpumedic.AssumedZone) == 0 {
+	if s.Known() && s.Assumed&gpumedic.AssumedYear == 0 {
 		return
 	}
 	inner, ok := peekStamp(text)
@@ -146,7 +142,11 @@ func (p *peeler) readTextTime(text string) {
 	case !s.Known() && p.m.Origin == Kernel && !kernelStates(text):
 		// a date inside a kernel message (a module's build) is not its time
 	case s.Known():
-		p.m.Stamp = fillFrom(s, inner)
+		// The year only: a zone learned from this one line would set it apart from
+		// the lines around it.
+		if s.Time.Year() <= 1 && inner.Time.Year() > 1 {
+			p.m.Stamp.Time = nearestYear(s.Time, inner.Time)
+		}
 	default:
 		inner.Mono, inner.HasMono = s.Mono, s.HasMono
 		p.m.Stamp = inner

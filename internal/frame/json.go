@@ -12,7 +12,8 @@ type jsonValue struct {
 	raw     string
 	at      int // offset of raw in the scanned text
 	kind    byte
-	escaped bool // a string with escapes, or an array of bytes
+	escaped bool // raw is not the text: a string with escapes, an array of bytes, null
+	cut     bool // the text ends inside of it
 }
 
 // Kinds of jsonValue.
@@ -79,6 +80,7 @@ func scanValue(s string, n int) (jsonValue, int) {
 			}
 			i++
 		}
+		v.cut = i >= len(s)
 		i = min(i, len(s))
 		v.raw = s[n+1 : i]
 		return v, min(i+1, len(s))
@@ -106,7 +108,7 @@ func scanValue(s string, n int) (jsonValue, int) {
 	for i < len(s) && s[i] != ',' && s[i] != '}' && s[i] != ']' && s[i] != ' ' {
 		i++
 	}
-	return jsonValue{raw: s[n:i], at: n, kind: jsonOther}, i
+	return jsonValue{raw: s[n:i], at: n, kind: jsonOther, escaped: s[n:i] == "null"}, i
 }
 
 func unescapeJSON(s string) string {

@@ -22,6 +22,11 @@ func peekStamp(text string) (gpumedic.Stamp, bool) {
 	if st, ok := rtcTime(head); ok {
 		return st, true
 	}
+	if strings.HasPrefix(head, "Timestamp ") { // the head of nvidia-smi -q
+		_, date, _ := strings.Cut(head, ": ")
+		st, n := parseMonthStamp(date)
+		return st, n > 0
+	}
 	// "[rank0]:[E1201 02:01:13.367000 …", "I0830 02:15:04.392088  3473 file.go:1]"
 	for i := 0; i < len(head) && i < 48; i++ {
 		if i > 0 && isAlnum(head[i-1]) {

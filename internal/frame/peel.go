@@ -118,8 +118,8 @@ func (p *peeler) outerLayer() bool {
 		p.advance(len("kernel:"))
 		p.becomeKernel("kernel")
 		return true
-	case isAlpha(c) || c >= 0x80:
-		return p.decodedPriority() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose()
+	case isAlpha(c) || c >= 0x80 || c == '_':
+		return p.truncatedJSON() || p.decodedPriority() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose()
 	}
 	return false
 }

@@ -61,13 +61,13 @@ func (p *peeler) dropControl() {
 // parts records, or, in the verbose form, up to the head line with the stamp.
 func exportFields(w Window, indented bool) envelope {
 	var e envelope
-	walkRecord(w, func(line []byte) bool {
+	walkRecord(w, func(step int, line []byte) bool {
 		trimmed := bytes.TrimLeft(line, " \t")
 		if len(bytes.TrimSpace(line)) == 0 {
 			return false
 		}
 		if indented && len(trimmed) == len(line) {
-			if st, n := parseMonthStamp(string(line[:min(len(line), 80)])); n > 0 {
+			if st, n := parseMonthStamp(string(line[:min(len(line), 80)])); n > 0 && step < 0 {
 				e.received = st
 			}
 			return false
@@ -83,11 +83,11 @@ func exportFields(w Window, indented bool) envelope {
 
 // walkRecord calls fn for the lines before the candidate, nearest first, then for
 // those after it, until it says stop on either side.
-func walkRecord(w Window, fn func(line []byte) bool) {
+func walkRecord(w Window, fn func(step int, line []byte) bool) {
 	for _, step := range [...]int{-1, 1} {
 		for d := 1; d <= maxRecord; d++ {
 			line, ok := w.Line(step * d)
-			if !ok || !fn(bytes.TrimRight(line, "\r\n")) {
+			if !ok || !fn(step, bytes.TrimRight(line, "\r\n")) {
 				break
 			}
 		}
@@ -110,7 +110,7 @@ func prettyNeighbour(w Window) bool {
 
 func prettyMessage(w Window, line []byte, indent int) (peeler, bool) {
 	var e envelope
-	walkRecord(w, func(line []byte) bool {
+	walkRecord(w, func(_ int, line []byte) bool {
 		t := bytes.TrimSpace(line)
 		if len(t) == 0 || t[0] == '{' || t[0] == '}' {
 			return false

@@ -1,13 +1,12 @@
 package frame
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // repeated peels the wrapping of loggers that fold equal messages:
 // "message repeated 5 times: [ text]" of rsyslog and
-// "Last message 'text' repeated 3 times, suppressed by syslog-ng on host".
+// "Last message 'text' repeated 3 times, suppressed by syslog-ng on host". The bare
+// "last message repeated 3 times" of the classic syslogd is about another line and
+// stays a message of its own.
 func (p *peeler) repeated() bool {
 	if p.m.Repeat > 1 {
 		return false
@@ -40,24 +39,4 @@ func (p *peeler) repeated() bool {
 		return true
 	}
 	return false
-}
-
-// repeatedAfter is how often the line after the candidate says that the message
-// came again ("last message repeated 3 times" of the classic syslogd).
-func repeatedAfter(w Window, host string) int {
-	next, ok := w.Line(1)
-	if !ok {
-		return 0
-	}
-	next = next[:min(len(next), 256)]
-	i := bytes.Index(next, []byte("last message repeated "))
-	if i < 0 || host != "" && !bytes.Contains(next[:i], []byte(host)) {
-		return 0
-	}
-	rest := string(next[i+len("last message repeated "):])
-	d := digits(rest, 9)
-	if d == 0 || !strings.HasPrefix(rest[d:], " time") {
-		return 0
-	}
-	return atoi(rest[:d])
 }

@@ -121,7 +121,7 @@ func zoneWord(s string) (east time.Duration, n int, clear bool) {
 	for end < len(s) && end < 6 && s[end] >= 'A' && s[end] <= 'Z' {
 		end++
 	}
-	if end < len(s) && s[end] != ' ' && s[end] != ']' {
+	if end < len(s) && isAlnum(s[end]) {
 		return 0, 0, false
 	}
 	word := s[1:end]

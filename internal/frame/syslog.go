@@ -205,6 +205,9 @@ func structuredLen(s string) int {
 // hostIdent peels "host ident[pid]: ", "host kernel: ", "ident[pid]: " and
 // "host [1234.567890] " after a stamp.
 func (p *peeler) hostIdent() bool {
+	if f := facilityToken(p.rest); f > 0 { // OpenWrt: "kern.warn kernel: "
+		p.advance(f)
+	}
 	s := p.rest
 	if id, pid, n := parseIdent(s); n > 0 && (isKernelIdent(id) || pid > 0 && !p.appTime) && strings.IndexByte(id, ' ') < 0 {
 		p.takeIdent(id, pid, n)
@@ -215,7 +218,7 @@ func (p *peeler) hostIdent() bool {
 		return false
 	}
 	t := h + spaces(s[h:])
-	if f := facilityToken(s[t:]); f > 0 { // OpenWrt and busybox: "host kern.warn kernel: "
+	if f := facilityToken(s[t:]); f > 0 { // busybox: "host kern.warn kernel: "
 		t += f
 	}
 	if t >= len(s) {

@@ -26,7 +26,6 @@ const (
 	Incidental
 	Unexplained
 	UnexplainedHint
-	Times
 	In
 	Read
 	Files
@@ -38,11 +37,7 @@ const (
 	Risky
 	Destructive
 	Also
-	Layer
-	Summary
 	More
-	Action
-	ConfirmedBy
 )
 
 var words = map[Word][2]string{
@@ -63,7 +58,6 @@ var words = map[Word][2]string{
 	Incidental:      {"noticed, harmless alone", "附带观察（单独不构成故障）"},
 	Unexplained:     {"unexplained", "未能解释的信号"},
 	UnexplainedHint: {"abnormal, but no known fault explains it: keep the line and report it", "异常，但没有已知故障能解释：请保留原文并上报"},
-	Times:           {"times", "次"},
 	In:              {"in", "历时"},
 	Read:            {"read", "已读取"},
 	Files:           {"inputs", "个输入"},
@@ -75,11 +69,7 @@ var words = map[Word][2]string{
 	Risky:           {"disruptive", "有影响"},
 	Destructive:     {"DESTRUCTIVE", "有破坏性"},
 	Also:            {"together with", "同时涉及"},
-	Layer:           {"layer", "层次"},
-	Summary:         {"summary", "概述"},
 	More:            {"more", "条未列出"},
-	Action:          {"action", "处置"},
-	ConfirmedBy:     {"confirmed by", "确认方法"},
 }
 
 // Say returns a label in a language, English when the language is unknown.
@@ -105,6 +95,28 @@ var term = map[string]string{
 	"reset_gpu": "重置 GPU", "drain_and_diagnose": "排空节点并诊断", "reboot_node": "重启节点",
 	"check_power_cooling": "检查供电与散热", "reseat_or_check_pcie": "重新插拔或检查 PCIe", "replace_gpu": "换卡（RMA）",
 	"high": "高", "medium": "中", "low": "低",
+}
+
+// Action returns an action of the ladder as an instruction.
+func Action(l, id string) string {
+	if l == "zh" {
+		return Term(l, id)
+	}
+	if a, ok := actions[id]; ok {
+		return a
+	}
+	return id
+}
+
+var actions = map[string]string{
+	"none": "nothing to do", "monitor": "keep watching", "retry": "run it again as it was", "fix_app": "correct the program",
+	"adjust_precision": "adjust the numeric precision", "reduce_memory": "use less memory", "tune_allocator": "tune the allocator",
+	"free_other_process": "free the GPU from the other process", "increase_shm": "enlarge /dev/shm", "fix_config": "correct the configuration",
+	"check_network": "check the network", "rebuild_for_arch": "rebuild for this GPU", "reinstall": "install matching versions",
+	"restart_app": "restart the application", "restart_service": "restart the service", "upgrade_driver": "upgrade the driver",
+	"reinstall_driver": "repair the driver installation", "reset_gpu": "reset the GPU", "drain_and_diagnose": "drain the node and diagnose",
+	"reboot_node": "reboot the node", "check_power_cooling": "check power and cooling, hands on",
+	"reseat_or_check_pcie": "reseat the card and check its PCIe link, hands on", "replace_gpu": "replace the GPU (RMA)",
 }
 
 // Term returns a word of the contract as people read it.

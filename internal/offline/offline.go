@@ -32,7 +32,7 @@ type Diagnoser struct {
 
 // New prepares a catalog for use.
 func New(cat *catalog.Catalog) (*Diagnoser, error) {
-	s, err := scan.New(cat, decode.New())
+	s, err := scan.New(cat, decode.New(cat.Tables()))
 	if err != nil {
 		return nil, err
 	}

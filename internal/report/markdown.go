@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -13,7 +12,7 @@ import (
 
 // Markdown writes a report for a ticket: plain headings, lists and code, no HTML.
 func Markdown(w io.Writer, r *gpumedic.Report, o Options) error {
-	p := &printer{bufio.NewWriter(w), o}
+	p := newPrinter(w, r, o)
 	switch r.Verdict {
 	case gpumedic.VerdictNoFault:
 		fmt.Fprintf(p, "## %s: %s\n\n", p.say(lang.NoFault), text(o.Lang, "no fault found", "未发现故障"))
@@ -69,7 +68,7 @@ func (p *printer) mdFinding(f *gpumedic.Finding) {
 			fmt.Fprintf(p, "%d. %s (%s). %s\n", i+1, c.Cause, lang.Term(p.Lang, c.Likelihood), c.Confirm)
 		}
 	}
-	fmt.Fprintf(p, "\n**%s: %s** %s\n\n", p.say(lang.Do), lang.Term(p.Lang, f.Action), f.ActionWhy)
+	fmt.Fprintf(p, "\n**%s: %s** %s\n\n", p.say(lang.Do), lang.Action(p.Lang, f.Action), f.ActionWhy)
 	for i, r := range f.Remedies {
 		fmt.Fprintf(p, "%d. %s\n", i+1, r.Step)
 		p.mdCommand(r.Command)

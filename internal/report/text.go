@@ -18,6 +18,8 @@ import (
 type printer struct {
 	*bufio.Writer
 	Options
+	oneInput bool // then lines are told by their number alone
+	placeCol int  // width of the place column
 }
 
 const maxEvidence, maxConsequences, maxUnexplained = 8, 8, 12
@@ -27,12 +29,39 @@ func Text(w io.Writer, r *gpumedic.Report, o Options) error {
 	if o.Width == 0 {
 		o.Width = 80
 	}
-	p := &printer{bufio.NewWriter(w), o}
+	p := newPrinter(w, r, o)
 	p.head(r)
 	if !o.Quiet {
 		p.body(r)
 	}
 	return p.Flush()
+}
+
+func newPrinter(w io.Writer, r *gpumedic.Report, o Options) *printer {
+	p := &printer{Writer: bufio.NewWriter(w), Options: o, oneInput: len(r.Inputs) < 2}
+	for _, f := range r.Findings {
+		for _, e := range f.Evidence {
+			p.placeCol = max(p.placeCol, cells(p.place(e.Input, e.Line)))
+		}
+		for _, c := range f.Consequences {
+			p.placeCol = max(p.placeCol, cells(p.place(c.Input, c.Line)))
+		}
+	}
+	for _, u := range r.Unexplained {
+		p.placeCol = max(p.placeCol, cells(p.place(u.Input, u.Line)))
+	}
+	return p
+}
+
+// place names a line: by number when there is one input, else "file:number".
+func (p *printer) place(input string, no int) string {
+	switch {
+	case no > 0 && p.oneInput:
+		return fmt.Sprintf(text(p.Lang, "line %d", "第 %d 行"), no)
+	case no > 0:
+		return fmt.Sprintf("%s:%d", shorten(filepath.Base(input), 18), no)
+	}
+	return shorten(filepath.Base(input), 24)
 }
 
 func (p *printer) say(w lang.Word) string { return lang.Say(p.Lang, w) }
@@ -114,7 +143,10 @@ func (p *printer) finding(f *gpumedic.Finding, first bool) {
 	}
 	p.do(f)
 	for _, n := range f.NotThis {
-		p.hanging("  ", p.say(lang.Not)+" ", n)
+		p.hanging("  ", p.paint("1", p.say(lang.Not))+" ", n)
+	}
+	if len(f.NotThis) > 0 {
+		fmt.Fprintln(p)
 	}
 	p.verify(f)
 	if first || p.All {
@@ -132,7 +164,7 @@ func (p *printer) facts(f *gpumedic.Finding) string {
 		parts = append(parts, processText(f.Subject.Process))
 	}
 	if f.At != "" {
-		parts = append(parts, f.At)
+		parts = append(parts, moment(p.Lang, f.At))
 	}
 	if len(f.Also) > 0 {
 		var names []string
@@ -145,6 +177,14 @@ func (p *printer) facts(f *gpumedic.Finding) string {
 		parts = append(parts, text(p.Lang, "serial ", "序列号 ")+id.Serial)
 	}
 	return strings.Join(parts, " · ")
+}
+
+// moment tells seconds since boot from a date.
+func moment(l, at string) string {
+	if s, ok := strings.CutSuffix(at, " s"); ok {
+		return fmt.Sprintf(text(l, "%s s after boot", "开机后 %s 秒"), clock(s+" s"))
+	}
+	return at
 }
 
 func processText(pr gpumedic.Process) string {
@@ -176,7 +216,7 @@ func (p *printer) consequences(f *gpumedic.Finding) {
 		return
 	}
 	p.section(lang.Follows)
-	list, left := limit(f.Consequences, maxConsequences, p.All)
+	list, left := limit(alike(f.Consequences, p.All), maxConsequences, p.All)
 	last := ""
 	for _, c := range list {
 		note := c.Why
@@ -189,6 +229,23 @@ func (p *printer) consequences(f *gpumedic.Finding) {
 	}
 	p.left(left)
 	fmt.Fprintln(p)
+}
+
+// alike folds neighbours of one kind and reason into one entry with a count: thirty
+// channels removed are one thing to read.
+func alike(list []gpumedic.Consequence, all bool) []gpumedic.Consequence {
+	if all {
+		return list
+	}
+	var out []gpumedic.Consequence
+	for _, c := range list {
+		if n := len(out); n > 0 && out[n-1].Signal == c.Signal && out[n-1].Input == c.Input && out[n-1].Why == c.Why {
+			out[n-1].Count += c.Count
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 func limit[T any](list []T, n int, all bool) ([]T, int) {
@@ -218,41 +275,78 @@ func count(p *printer, n int, span string) string {
 // line prints one line of an input: place, time, text of at most three lines, a mark
 // under the decisive part, a note.
 func (p *printer) line(input string, no int, at, body, times, note, mark string) {
-	place := shorten(filepath.Base(input), 24)
-	if no > 0 {
-		place = fmt.Sprintf("%s:%d", place, no)
-	}
-	col := "    " + pad(place, 14) + "  "
+	col := "    " + pad(p.place(input, no), p.placeCol) + "  "
 	if at != "" {
 		col += pad(clock(at), 8) + "  "
 	}
-	width := p.Width - cells(col)
-	if width < 40 {
-		width = p.Width - 8
+	in := cells(col)
+	if p.Width-in < 44 { // a long name: the text goes below it
+		fmt.Fprintln(p, p.paint("2", strings.TrimRight(col, " ")))
+		in = 8
+		col = strings.Repeat(" ", in)
 	}
-	rest := strings.Repeat(" ", p.Width-width)
+	width, rest := p.Width-in, strings.Repeat(" ", in)
 	body = shorten(printable(body), 3*width-cells(times)-4) + times
-	for i, l := range wrap(body, width) {
-		if i == 0 && cells(col) == p.Width-width {
-			fmt.Fprintf(p, "%s%s\n", p.paint("2", col), l)
-		} else if i == 0 {
-			fmt.Fprintf(p, "%s\n%s%s\n", p.paint("2", strings.TrimRight(col, " ")), rest, l)
-		} else {
-			fmt.Fprintf(p, "%s%s\n", rest, l)
+	lines := wrap(body, width)
+	marked, part := markIn(lines, mark)
+	for i, l := range lines {
+		lead := rest
+		if i == 0 {
+			lead = p.paint("2", col)
 		}
-		if at := strings.Index(l, mark); mark != "" && at >= 0 && (note != "" || p.Color) {
-			fmt.Fprintf(p, "%s%s%s\n", rest, strings.Repeat(" ", cells(l[:at])), p.paint("31", strings.Repeat("^", cells(mark))))
-			mark = ""
+		fmt.Fprintf(p, "%s%s\n", lead, l)
+		if i == marked && note != "" {
+			note = p.caret(rest, l, part, note, width, i == len(lines)-1)
 		}
 	}
 	if note != "" {
-		for i, l := range wrap(note, width-3) {
-			lead := "=> "
-			if i > 0 {
-				lead = "   "
-			}
-			fmt.Fprintf(p, "%s%s%s\n", rest, p.paint("36", lead), p.paint("36", l))
+		p.paintWrapped(rest, "= ", note, "36")
+	}
+}
+
+// caret underlines the decisive part. The note follows on the same line where it
+// fits and nothing of the text comes after; else it is returned.
+func (p *printer) caret(rest, line, part, note string, width int, last bool) string {
+	at := cells(line[:strings.Index(line, part)])
+	n := cells(part)
+	fmt.Fprintf(p, "%s%s%s", rest, strings.Repeat(" ", at), p.paint("31", strings.Repeat("^", n)))
+	if last && at+n+1+cells(note) <= width {
+		fmt.Fprintf(p, " %s", p.paint("36", note))
+		note = ""
+	}
+	fmt.Fprintln(p)
+	return note
+}
+
+// markIn finds the line that holds the decisive text, or the longest start of it.
+func markIn(lines []string, mark string) (line int, part string) {
+	mark = strings.TrimSpace(mark)
+	if mark == "" {
+		return -1, ""
+	}
+	for i, l := range lines {
+		if strings.Contains(l, mark) {
+			return i, mark
 		}
+	}
+	words := strings.Fields(mark)
+	for n := len(words) - 1; n > 1; n-- { // at least two words: one alone may stand elsewhere
+		head := strings.Join(words[:n], " ")
+		for i, l := range lines {
+			if strings.HasSuffix(l, head) {
+				return i, head
+			}
+		}
+	}
+	return -1, ""
+}
+
+func (p *printer) paintWrapped(indent, head, s, code string) {
+	for i, l := range wrap(s, p.Width-cells(indent)-cells(head)) {
+		if i > 0 {
+			head = strings.Repeat(" ", cells(head))
+		}
+		fmt.Fprintf(p, "%s%s\n", indent, p.paint(code, head+l))
 	}
 }
 
@@ -314,13 +408,11 @@ func (p *printer) causes(f *gpumedic.Finding) {
 }
 
 func (p *printer) do(f *gpumedic.Finding) {
-	fmt.Fprintf(p, "  %s  %s", p.paint("1", p.say(lang.Do)), p.paint("1", lang.Term(p.Lang, f.Action)))
+	first := lang.Action(p.Lang, f.Action)
 	if f.ActionWhy != "" {
-		fmt.Fprintln(p)
-		p.hanging("      ", "", f.ActionWhy)
-	} else {
-		fmt.Fprintln(p)
+		first += text(p.Lang, ": ", "：") + f.ActionWhy
 	}
+	p.hanging("  ", p.paint("1", p.say(lang.Do))+"  ", first)
 	for i, r := range f.Remedies {
 		step := r.Step
 		switch r.Risk {
@@ -330,26 +422,30 @@ func (p *printer) do(f *gpumedic.Finding) {
 			step += " (" + p.say(lang.Destructive) + ")"
 		}
 		p.hanging("    ", fmt.Sprintf("%d  ", i+1), step)
-		p.command(r.Command)
+		p.command("       ", r.Command)
 	}
+	fmt.Fprintln(p)
 }
 
-func (p *printer) command(c string) {
+// command prints a command whole: one that is cut cannot be pasted.
+func (p *printer) command(indent, c string) {
 	for _, l := range strings.Split(strings.TrimSpace(c), "\n") {
 		if l != "" {
-			fmt.Fprintf(p, "       %s\n", p.paint("32", l))
+			fmt.Fprintf(p, "%s%s\n", indent, p.paint("32", l))
 		}
 	}
 }
 
 func (p *printer) verify(f *gpumedic.Finding) {
+	head := p.say(lang.FixedWhen)
+	in := strings.Repeat(" ", cells(head)+4)
 	for i, c := range f.Verify {
-		head := p.say(lang.FixedWhen)
-		if i > 0 {
-			head = strings.Repeat(" ", cells(head))
+		if i == 0 {
+			p.hanging("  ", p.paint("1", head)+"  ", c.Check)
+		} else {
+			p.lines(in, c.Check)
 		}
-		p.hanging("  ", head+"  ", c.Check)
-		p.command(c.Command)
+		p.command(in, c.Command)
 	}
 }
 
@@ -442,13 +538,28 @@ func (p *printer) lines(indent, s string) {
 
 // hanging prints a wrapped paragraph whose first line starts with a head.
 func (p *printer) hanging(indent, head, s string) {
-	in := cells(indent) + cells(head)
+	in := cells(indent) + cells(unpainted(head))
 	for i, l := range wrap(s, p.Width-in) {
 		if i == 0 {
 			fmt.Fprintf(p, "%s%s%s\n", indent, head, l)
 			continue
 		}
 		fmt.Fprintf(p, "%s%s\n", strings.Repeat(" ", in), l)
+	}
+}
+
+// unpainted drops colour codes, which take no cells.
+func unpainted(s string) string {
+	for {
+		i := strings.Index(s, "\x1b[")
+		if i < 0 {
+			return s
+		}
+		j := strings.IndexByte(s[i:], 'm')
+		if j < 0 {
+			return s
+		}
+		s = s[:i] + s[i+j+1:]
 	}
 }
 

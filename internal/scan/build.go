@@ -29,7 +29,7 @@ func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piec
 	pr := proto{sig: sig, start: start, end: max(end, start+1)}
 	pr.group = sig.Kind + "\x00" + sig.Subject.Node + "\x00" + gpuKey(&sig.Subject.GPU)
 	pr.key = pr.group + "\x00" + subjectKey(&sig.Subject) + "\x00" + distinction(m, sig.Fields, text) +
-		string(x.windowClass(msg.Stamp))
+		string(x.windowClass(p.line, msg.Stamp))
 	return pr
 }
 

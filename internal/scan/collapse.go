@@ -32,6 +32,8 @@ type collapser struct {
 type entry struct {
 	sig gpumedic.Signal
 	out *overflow // set in the entry that stands for the rest of its group
+	// lastLine is where Last was read; First is where the evidence is, or near.
+	lastLine int
 }
 
 // group is the signals of one kind on one GPU.
@@ -46,13 +48,22 @@ type overflow struct {
 }
 
 // bump counts n more occurrences, the last of them at st.
-func (e *entry) bump(st gpumedic.Stamp, n int) {
+func (e *entry) bump(line int, st gpumedic.Stamp, n int) {
 	e.sig.Count += n
 	if st.Known() || st.HasMono {
-		e.sig.Last = st
+		e.sig.Last, e.lastLine = st, line
 		if !e.sig.First.Known() && !e.sig.First.HasMono {
 			e.sig.First = st
 		}
+	}
+}
+
+// resolve fills in what the stamps lack and puts them in order.
+func (e *entry) resolve(clk *frame.Clock) {
+	s := &e.sig
+	s.First, s.Last = clk.ResolveAt(s.Evidence.Line, s.First), clk.ResolveAt(e.lastLine, s.Last)
+	if d, ok := s.Last.Sub(s.First); ok && d < 0 {
+		s.First, s.Last = s.Last, s.First
 	}
 }
 
@@ -142,11 +153,7 @@ func (x *input) count(p place, msg *frame.Message, pr *proto) {
 		pr.entry = e
 	}
 	x.part++
-	pr.entry.bump(msg.Stamp, n)
-	if len(x.recent) > 64 {
-		x.recent = append(x.recent[:0], x.recent[32:]...)
-	}
-	x.recent = append(x.recent, recentHit{p.row, msg.Host, pr.entry})
+	pr.entry.bump(p.line, msg.Stamp, n)
 }
 
 // distinction is the text by which two signals of one kind and subject differ.

@@ -26,9 +26,15 @@ func TestCatalogExamples(t *testing.T) {
 				t.Errorf("%s: matcher %s: example %d: %s\n line %q\n signals %s", where, m.ID, n+1, why, e.Line, brief(sigs))
 			}
 		}
+		// A near miss of one matcher may be the business of another of the same kind.
+		alone, err := New(&catalog.Catalog{Matchers: []catalog.Matcher{*m}}, testDecoder())
+		if err != nil {
+			t.Errorf("%s: %v", where, err)
+			continue
+		}
 		kind := kindPattern(m.Kind)
 		for n, line := range m.NearMisses {
-			for _, sig := range scanText(t, s, line, Options{}).Signals {
+			for _, sig := range scanText(t, alone, line, Options{}).Signals {
 				if kind.MatchString(sig.Kind) {
 					t.Errorf("%s: matcher %s: near miss %d gives %s\n line %q", where, m.ID, n+1, sig.Kind, line)
 				}
@@ -69,7 +75,7 @@ func unmet(m *catalog.Matcher, sigs []gpumedic.Signal, want map[string]string) s
 		}
 		missing := ""
 		for k, w := range want {
-			if have := part(&sig, k); k != "kind" && have != w && (gpumedic.NormalPCI(w) == "" || have != gpumedic.NormalPCI(w)) {
+			if have := part(&sig, k); k != "kind" && !sameValue(have, w) {
 				missing = fmt.Sprintf("%s of %s is %q, want %q", k, sig.Kind, have, w)
 			}
 		}
@@ -79,6 +85,16 @@ func unmet(m *catalog.Matcher, sigs []gpumedic.Signal, want map[string]string) s
 		best = missing
 	}
 	return best
+}
+
+// sameValue compares a value with what an example wants: addresses in any
+// spelling, and words as decoders write them (Non-fatal, nonfatal).
+func sameValue(have, want string) bool {
+	word := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "-", "")) }
+	if pci := gpumedic.NormalPCI(want); pci != "" {
+		return gpumedic.NormalPCI(have) == pci
+	}
+	return have == want || word(have) == word(want)
 }
 
 // part is a part of the subject, or a field, by its name in examples.

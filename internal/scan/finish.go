@@ -2,10 +2,10 @@ package scan
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/gpumedic/gpumedic"
-	"github.com/gpumedic/gpumedic/internal/frame"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 )
 
@@ -24,20 +24,35 @@ const (
 )
 
 // windowClass places a stamp relative to Since and Until.
-func (x *input) windowClass(st gpumedic.Stamp) byte {
+func (x *input) windowClass(line int, st gpumedic.Stamp) byte {
 	if x.opts.Since.IsZero() && x.opts.Until.IsZero() {
 		return inWindow
 	}
-	return x.classOf(x.clk.Resolve(st))
+	return x.classOf(x.clk.ResolveAt(line, st))
 }
 
 func (x *input) classOf(st gpumedic.Stamp) byte {
-	switch {
-	case !st.Known():
+	if !st.Known() {
 		return inWindow
-	case !x.opts.Since.IsZero() && st.Time.Before(x.opts.Since):
+	}
+	at := st.Time
+	if at.Year() <= 1 { // the input never says its year: the one nearest to the window
+		ref := x.opts.Since
+		if ref.IsZero() {
+			ref = x.opts.Until
+		}
+		near := at.AddDate(ref.Year()-at.Year(), 0, 0)
+		for _, d := range []int{-1, 1} {
+			if t := near.AddDate(d, 0, 0); t.Sub(ref).Abs() < near.Sub(ref).Abs() {
+				near = t
+			}
+		}
+		at = near
+	}
+	switch {
+	case !x.opts.Since.IsZero() && at.Before(x.opts.Since):
 		return beforeWindow
-	case !x.opts.Until.IsZero() && st.Time.After(x.opts.Until):
+	case !x.opts.Until.IsZero() && at.After(x.opts.Until):
 		return afterWindow
 	}
 	return inWindow
@@ -46,8 +61,7 @@ func (x *input) classOf(st gpumedic.Stamp) byte {
 // sampleStart frames the first rows of the input, up to the first that has a time.
 func (x *input) sampleStart() {
 	for row := range sampleRows {
-		msgs, ok := x.fr.at(row, 0)
-		if !ok || x.note(msgs) {
+		if ok, timed := x.note(row, 0); !ok || timed {
 			break
 		}
 	}
@@ -65,9 +79,7 @@ func (x *input) sampleUpTo(b *block, upTo int) {
 			continue
 		}
 		row := b.firstRow + bytes.Count(b.Data[:at], []byte{'\n'})
-		if msgs, ok := x.fr.at(row, b.Offset+int64(at)); ok {
-			x.note(msgs)
-		}
+		x.note(row, b.Offset+int64(at))
 	}
 }
 
@@ -75,39 +87,45 @@ func (x *input) sampleUpTo(b *block, upTo int) {
 func (x *input) sampleEnd() {
 	last := x.t.blocks[len(x.t.blocks)-1]
 	for row := x.t.rows - 1; row >= max(0, x.t.rows-sampleRows); row-- {
-		msgs, ok := x.fr.at(row, last.endOff())
-		if !ok {
-			return
-		}
-		if x.note(msgs) {
+		if ok, timed := x.note(row, last.endOff()); !ok || timed {
 			return
 		}
 	}
 }
 
-// note keeps the stamps of messages and reports whether there were any.
-func (x *input) note(msgs []frame.Message) bool {
-	any := false
+// lineStamp is a stamp and the line that it stands on.
+type lineStamp struct {
+	line int
+	st   gpumedic.Stamp
+}
+
+// note keeps the stamps of a row: whether the row is there, and whether it has any.
+func (x *input) note(row int, from int64) (ok, timed bool) {
+	r, ok := x.t.row(row, from, lookBehind, lookAhead)
+	if !ok {
+		return false, false
+	}
+	msgs, ok := x.fr.at(row, from)
 	for i := range msgs {
 		if st := msgs[i].Stamp; st.Known() || st.HasMono {
-			x.clk.Observe(st)
-			x.known = append(x.known, st)
-			any = true
+			x.clk.Observe(r.line, st)
+			x.known = append(x.known, lineStamp{r.line, st})
+			timed = true
 		}
 	}
-	return any
+	return ok, timed
 }
 
 // finish judges the readings, resolves all stamps and drops what lies outside of
 // the time that was asked for.
 func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 	var out []gpumedic.Signal
-	for _, sig := range append(x.out.sorted(), x.judged()...) {
-		sig.First, sig.Last = x.clk.Resolve(sig.First), x.clk.Resolve(sig.Last)
-		if d, ok := sig.Last.Sub(sig.First); ok && d < 0 {
-			sig.First, sig.Last = sig.Last, sig.First
-		}
-		x.known = append(x.known, sig.First, sig.Last)
+	for _, e := range x.out.entries {
+		e.resolve(&x.clk)
+		x.known = append(x.known, lineStamp{e.sig.Evidence.Line, e.sig.First}, lineStamp{e.lastLine, e.sig.Last})
+	}
+	judged := x.judged()
+	for _, sig := range append(x.merge(x.out.sorted(), judged), judged...) {
 		if x.classOf(sig.First) == afterWindow || x.classOf(sig.Last) == beforeWindow {
 			continue
 		}
@@ -118,8 +136,50 @@ func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 	if stopped != nil {
 		info.Problems = append(info.Problems, "stopped early: only the first part was read")
 	}
-	info.First, info.Last = x.span64()
+	info.First, info.Last = x.timeSpan()
 	return info, out
+}
+
+// merge leaves out of sigs what a judged reading of the same section says better:
+// the reading knows which GPU its table is about. What the matcher's fields say
+// more goes to the nearest such reading.
+func (x *input) merge(sigs, judged []gpumedic.Signal) []gpumedic.Signal {
+	return slices.DeleteFunc(sigs, func(s gpumedic.Signal) bool {
+		best := -1
+		for i := range judged {
+			if j := &judged[i]; j.Kind == s.Kind && x.sameSection(j.Evidence.Line, s.Evidence.Line) &&
+				(best < 0 || distance(j, &s) < distance(&judged[best], &s)) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return false
+		}
+		j := &judged[best]
+		if j.Fields == nil {
+			j.Fields = map[string]string{}
+		}
+		for k, v := range s.Fields {
+			if j.Fields[k] == "" {
+				j.Fields[k] = v
+			}
+		}
+		return true
+	})
+}
+
+func distance(a, b *gpumedic.Signal) int {
+	d := a.Evidence.Line - b.Evidence.Line
+	return max(d, -d)
+}
+
+func (x *input) sameSection(a, b int) bool {
+	for _, s := range x.sections {
+		if s[0] <= a && a <= s[1] && s[0] <= b && b <= s[1] {
+			return true
+		}
+	}
+	return a == b
 }
 
 // judged turns the readings of tool output into signals.
@@ -145,11 +205,12 @@ func (x *input) judged() []gpumedic.Signal {
 	return sigs
 }
 
-// span64 is the earliest and the latest time known of the input, in RFC 3339.
-func (x *input) span64() (first, last string) {
+// timeSpan is the earliest and the latest time known of the input, in RFC 3339.
+func (x *input) timeSpan() (first, last string) {
 	var lo, hi time.Time
-	for _, st := range x.known {
-		if st = x.clk.Resolve(st); !st.Known() {
+	for _, k := range x.known {
+		st := x.clk.ResolveAt(k.line, k.st)
+		if !st.Known() || st.Time.Year() <= 1 { // no year is known: no date to give
 			continue
 		}
 		if lo.IsZero() || st.Time.Before(lo) {

@@ -22,8 +22,8 @@ type input struct {
 	rd         *source.Reader
 	t          *text
 	fr         *framed
-	clk        clock
-	known      []gpumedic.Stamp // sampled, for First and Last of the input
+	clk        frame.Clock
+	known      []lineStamp // sampled, for First and Last of the input
 	nextSample int64
 
 	out      collapser
@@ -31,7 +31,8 @@ type input struct {
 	cacheLen int
 	used     []usedRecord // taken by a join
 	sets     []section.Readings
-	skipTo   int // rows before it belong to a section
+	sections [][2]int // first and last line of each
+	skipTo   int      // rows before it were taken by a section
 
 	// Scratch of one row, kept to save allocations.
 	hits   []literal.Hit
@@ -41,13 +42,11 @@ type input struct {
 	spanNo int
 	key    []byte
 	part   int // signals made of this row
-	recent []recentHit
 }
 
 func (s *Scanner) newInput(num int, src source.Input, opts Options) *input {
 	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}}
 	x.t = &text{rd: x.rd}
-	x.clk = newClock(opts)
 	x.fr = newFramed(frame.New(frame.Options{Host: src.Node}), x.t)
 	x.marked = make([]int, len(s.matchers))
 	return x
@@ -95,9 +94,7 @@ func (x *input) block(b *block) {
 			n++
 		}
 		x.sampleUpTo(b, start)
-		if row >= x.skipTo {
-			x.row(b, row, start, trimEOL(b.Data[start:end]), x.hits[i:n])
-		}
+		x.row(b, row, start, trimEOL(b.Data[start:end]), x.hits[i:n])
 		i = n
 	}
 	x.sampleUpTo(b, len(b.Data))
@@ -107,10 +104,8 @@ func (x *input) block(b *block) {
 func (x *input) row(b *block, row, start int, line []byte, hits []literal.Hit) {
 	off := b.Offset + int64(start)
 	for _, h := range hits {
-		if x.s.targets[h.ID].section {
-			if x.section(row, off, b.line(row)) {
-				return
-			}
+		if row >= x.skipTo && x.s.targets[h.ID].section {
+			x.section(row, off, b.line(row))
 			break
 		}
 	}
@@ -142,10 +137,8 @@ type place struct {
 func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 	x.spanNo++
 	x.mids = x.mids[:0]
-	repeat := false
 	for _, h := range hits {
 		t := &x.s.targets[h.ID]
-		repeat = repeat || t.repeat
 		for _, m := range t.matchers {
 			if x.marked[m] != x.spanNo {
 				x.marked[m] = x.spanNo
@@ -153,31 +146,26 @@ func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 			}
 		}
 	}
-	if len(x.mids) == 0 && !repeat {
-		return
-	}
 	slices.Sort(x.mids)
 	msgs = slices.Clone(msgs) // the ring may turn while a join looks ahead
 	for i := range msgs {
-		x.clk.Observe(msgs[i].Stamp)
-		if repeat && x.repeated(p, &msgs[i]) {
-			continue
-		}
+		x.clk.Observe(p.line, msgs[i].Stamp)
 		p.msg = i
 		x.message(p, msgs, i)
 	}
 }
 
-// section hands a row to the parsers of tool output.
-func (x *input) section(row int, off int64, line int) bool {
+// section hands a row to the parsers of tool output. The rows that it takes begin
+// no further section; matchers still see them, since tools print messages too.
+func (x *input) section(row int, off int64, line int) {
 	sets, n := section.Parse(lines{t: x.t, row: row, off: off})
 	if n <= 0 {
-		return false
+		return
 	}
 	for i := range sets {
 		sets[i].Shift(line)
 	}
 	x.sets = append(x.sets, sets...)
+	x.sections = append(x.sections, [2]int{line, line + n - 1})
 	x.skipTo = row + n
-	return true
 }

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/frame"
@@ -45,15 +46,16 @@ func (x *input) isUsed(mid int32, row, msg int) bool {
 func (x *input) following(m *catalog.Pattern, p place, msgs []frame.Message, i int) []record {
 	head := &msgs[i]
 	var out []record
-	skipped := 0
+	soFar, skipped := head.Text, 0
 	consider := func(msg *frame.Message, row, k int) (more bool) {
-		switch joined, ends := x.joins(m, head, msg); {
+		switch joined, ends := x.joins(m, head, msg, soFar, x.indent(row, msg, p.off)); {
 		case ends:
 			return false
 		case joined == nil:
 			skipped++
 			return skipped <= skipRecords
 		default:
+			soFar = appended(soFar, joined.rest)
 			out = append(out, record{joined.rest, row, k})
 			return !joined.last && len(out) < m.Join.Lines
 		}
@@ -95,21 +97,45 @@ type joinedText struct {
 
 // joins judges one following record: part of the message (joined), the end of it
 // (ends), or neither: a record of somebody else, to be skipped.
-func (x *input) joins(m *catalog.Pattern, head, msg *frame.Message) (joined *joinedText, ends bool) {
+func (x *input) joins(m *catalog.Pattern, head, msg *frame.Message, soFar, indent string) (joined *joinedText, ends bool) {
 	if !sameWriter(head, msg) {
 		return nil, false
 	}
 	rest, ok, last := m.Joins(msg.Text)
+	if !ok && indent != "" {
+		rest, ok, last = m.Joins(indent + msg.Text)
+	}
 	if !ok {
 		// The kernel is many writers under one name: another subsystem may cut in.
 		return nil, head.Origin == frame.Service || subsystem(head.Text) == subsystem(msg.Text)
 	}
 	if m.HasLiteral(msg.Text) {
-		if _, own := m.Match(msg.Text); own {
+		_, own := m.Match(msg.Text)
+		_, whole := m.Match(soFar)
+		if own && whole {
 			return nil, true // it begins a message of its own
 		}
 	}
 	return &joinedText{rest, last}, false
+}
+
+// indent is the white space before a message, which framing takes off and by which
+// some continuations are told.
+func (x *input) indent(row int, msg *frame.Message, from int64) string {
+	if msg.Off <= 0 {
+		return ""
+	}
+	r, ok := x.t.row(row, from, lookBehind, lookAhead)
+	if !ok || msg.Off > len(r.text) {
+		return ""
+	}
+	head := r.text[:msg.Off]
+	return string(head[len(bytes.TrimRight(head, " \t")):])
+}
+
+// appended is a message with one more record.
+func appended(text, rest string) string {
+	return strings.TrimRight(text, " ") + " " + strings.TrimSpace(rest)
 }
 
 func sameWriter(a, b *frame.Message) bool {

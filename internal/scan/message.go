@@ -2,8 +2,6 @@ package scan
 
 import (
 	"encoding/binary"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
@@ -81,7 +79,7 @@ func (x *input) outcome(mid int32, m *catalog.Pattern, p place, msgs []frame.Mes
 		more = x.following(m, p, msgs, i)
 	}
 	x.key = binary.LittleEndian.AppendUint32(x.key[:0], uint32(mid))
-	x.key = append(x.key, byte(msg.Origin), x.windowClass(msg.Stamp))
+	x.key = append(x.key, byte(msg.Origin), x.windowClass(p.line, msg.Stamp))
 	for _, s := range [...]string{msg.Host, msg.Ident, msg.Container, msg.Pod, msg.Text} {
 		x.key = append(append(x.key, s...), 0)
 	}
@@ -119,7 +117,7 @@ func (x *input) work(m *catalog.Pattern, p place, msg *frame.Message, more []rec
 		for n := tries; n >= 0; n-- {
 			text := part.text
 			for _, r := range more[:n] {
-				text = strings.TrimRight(text, " ") + " " + strings.TrimSpace(r.rest)
+				text = appended(text, r.rest)
 			}
 			match, ok := m.Match(text)
 			if !ok {
@@ -140,11 +138,13 @@ type piece struct {
 	at   int // in the message
 }
 
-// split cuts a message before each further occurrence of sep.
+// split cuts a message before each further occurrence of sep. A message that does
+// not begin as the event does only quotes it and stays whole.
 func split(text, sep string) []piece {
 	var out []piece
 	at := 0
-	for sep != "" && at < len(text) {
+	word, _, _ := strings.Cut(sep, " ")
+	for sep != "" && strings.HasPrefix(text, word) && at < len(text) {
 		n := strings.Index(text[min(at+1, len(text)):], sep)
 		if n < 0 {
 			break
@@ -153,43 +153,4 @@ func split(text, sep string) []piece {
 		at += 1 + n
 	}
 	return append(out, piece{text[at:], at})
-}
-
-// recentHit remembers which signals a row gave, for loggers that only say that the
-// last message came again.
-type recentHit struct {
-	row   int
-	host  string
-	entry *entry
-}
-
-var repeatedPattern = regexp.MustCompile(`^(?:-+ ?)?last message (?:repeated|buffered) (\d+) times?`)
-
-// repeated handles "last message repeated N times": the signals of that writer's
-// last record are counted N times more.
-func (x *input) repeated(p place, msg *frame.Message) bool {
-	m := repeatedPattern.FindStringSubmatch(msg.Text)
-	if m == nil {
-		return false
-	}
-	n, err := strconv.Atoi(m[1])
-	if err != nil || n > 1<<30 {
-		return true
-	}
-	for back := 1; back <= 8 && p.row-back >= 0; back++ {
-		prev, ok := x.fr.at(p.row-back, p.rowOff)
-		if !ok {
-			break
-		}
-		if len(prev) == 0 || prev[0].Host != msg.Host || repeatedPattern.MatchString(prev[0].Text) {
-			continue
-		}
-		for _, r := range x.recent {
-			if r.row == p.row-back {
-				r.entry.bump(msg.Stamp, n)
-			}
-		}
-		break
-	}
-	return true
 }

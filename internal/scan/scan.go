@@ -20,9 +20,6 @@ type Options struct {
 	Progress func(Progress)
 	// Source sets the sizes of blocks; zero values are right outside of tests.
 	Source source.Options
-	// Now dates lines that lack a year when nothing in the input does. The zero
-	// time leaves that to the clock of the frames.
-	Now time.Time
 }
 
 // Progress says how far an input is.

@@ -188,13 +188,19 @@ func TestScanWindowOfTime(t *testing.T) {
 	for h := range 10 {
 		fmt.Fprintf(&b, "2024-06-01T%02d:00:00+00:00 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 79, gone\n", h)
 	}
-	b.WriteString("NVRM: Xid (PCI:0000:5d:00): 79, gone\n")
 	at := func(h int) time.Time { return time.Date(2024, 6, 1, h, 0, 0, 0, time.UTC) }
-	res := scanText(t, s, b.String(), Options{Since: at(3), Until: at(6)})
-	if got := brief(res.Signals); got != "4 xid.79 x4 0000:3b:00.0\n11 xid.79 x1 0000:5d:00.0" {
+	window := Options{Since: at(3), Until: at(6)}
+	if got := brief(scanText(t, s, "NVRM: Xid (PCI:0000:5d:00): 79, gone\n", window).Signals); got != "1 xid.79 x1 0000:5d:00.0" {
+		t.Errorf("unknown time: got %s", got)
+	}
+	if got := brief(scanText(t, s, "Jun  1 02:00:00 n kernel: NVRM: Xid (PCI:0000:5d:00): 79, gone\n", window).Signals); got != "" {
+		t.Errorf("no year: got %s", got)
+	}
+	res := scanText(t, s, b.String(), window)
+	if got := brief(res.Signals); got != "4 xid.79 x4 0000:3b:00.0" {
 		t.Errorf("got %s", got)
 	}
-	if in := res.Inputs[0]; in.First != "2024-06-01T00:00:00Z" || in.Last != "2024-06-01T09:00:00Z" || in.Lines != 11 {
+	if in := res.Inputs[0]; in.First != "2024-06-01T00:00:00Z" || in.Last != "2024-06-01T09:00:00Z" || in.Lines != 10 {
 		t.Errorf("input %+v", in)
 	}
 	if f := res.Signals[0]; !f.First.Time.Equal(at(3)) || !f.Last.Time.Equal(at(6)) || f.Subject.Node != "n1" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/frame"
 	"github.com/gpumedic/gpumedic/internal/scan/literal"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 )
@@ -33,8 +34,6 @@ type Scanner struct {
 type target struct {
 	matchers []int32 // in the order of the catalog
 	section  bool
-	repeat   bool
-	size     int
 }
 
 // New prepares a catalog for scanning. dec may be nil. A matcher without literals
@@ -49,7 +48,7 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 			id = len(lits)
 			ids[l] = id
 			lits = append(lits, l)
-			s.targets = append(s.targets, target{size: len(l.Text)})
+			s.targets = append(s.targets, target{})
 		}
 		return &s.targets[id]
 	}
@@ -73,7 +72,9 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 	for _, text := range section.Starts() {
 		add(literal.Literal{Text: text}).section = true
 	}
-	add(literal.Literal{Text: "last message "}).repeat = true
+	for _, text := range frame.ClockLiterals() {
+		add(literal.Literal{Text: text}) // framing the row tells the clock; no matcher is needed
+	}
 	s.search = literal.New(lits)
 	return s, nil
 }

@@ -45,3 +45,12 @@ func fromFile(path, node string) Input {
 func broken(name, node, problem string) Input {
 	return Input{Name: name, Path: name, Node: node, Problems: []string{problem}}
 }
+
+// Missing reports whether the input names a path where nothing is.
+func (in Input) Missing() bool {
+	if in.Path == "" || in.open != nil {
+		return false
+	}
+	_, err := os.Lstat(in.Path)
+	return os.IsNotExist(err)
+}

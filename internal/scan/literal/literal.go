@@ -12,7 +12,8 @@
 // the bit table, which stays in the first-level cache; the rest look up which
 // literal has that window and compare. Literals of 7 bytes and more are probed at
 // every 4th byte (k = 4, s = 4), those of 4 to 6 at every 2nd (k = 3, s = 2),
-// shorter ones at every byte. Each class that is in use is one pass over the block.
+// shorter ones at every byte, which is several times slower. Each class that is in
+// use is one pass over the block.
 //
 // Probing ignores the bit that tells capital letters from small ones, so that
 // literals with and without case share a pass; the comparison is exact.

@@ -35,7 +35,7 @@ func New(lits []Literal) Searcher {
 // goes to the first class that it is long enough for.
 type class struct{ k, step int }
 
-var classes = []class{{4, 4}, {3, 2}, {2, 1}, {1, 1}}
+var classes = []class{{4, 4}, {3, 2}, {3, 1}, {2, 1}, {1, 1}}
 
 type entry struct {
 	text []byte // lower case when fold
@@ -50,13 +50,13 @@ type multi struct {
 func (m *multi) Find(dst []Hit, block []byte) []Hit {
 	start := len(dst)
 	for _, p := range m.passes {
-		switch p.k {
-		case 4:
+		switch p.class {
+		case classes[0]:
 			dst = p.find4(dst, block, m.lits)
-		case 3:
+		case classes[1]:
 			dst = p.find3(dst, block, m.lits)
 		default:
-			dst = p.findFrom(dst, block, m.lits, 0)
+			dst = p.findAll(dst, block, m.lits)
 		}
 	}
 	// Each pass finds in the order of windows, so this is nearly sorted already.
@@ -171,7 +171,22 @@ func (p *pass) find3(dst []Hit, b []byte, lits []entry) []Hit {
 	return p.findFrom(dst, b, lits, i)
 }
 
-// findFrom probes one window at a time: the end of a block, and short literals.
+// findAll probes at every byte: as many windows a load as fit in it.
+func (p *pass) findAll(dst []Hit, b []byte, lits []entry) []Hit {
+	i, n := 0, 9-p.k
+	for ; i+8 <= len(b); i += n {
+		v := binary.LittleEndian.Uint64(b[i:]) | foldBits<<32 | foldBits
+		for j := range n {
+			if g := uint32(v) & p.mask; p.maybe(g) {
+				dst = p.verify(dst, b, i+j, g, lits)
+			}
+			v >>= 8
+		}
+	}
+	return p.findFrom(dst, b, lits, i)
+}
+
+// findFrom probes one window at a time: the end of a block.
 func (p *pass) findFrom(dst []Hit, b []byte, lits []entry, i int) []Hit {
 	for ; i+p.k <= len(b); i += p.step {
 		if g := p.gram(b, i); p.maybe(g) {

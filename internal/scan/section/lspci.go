@@ -87,7 +87,7 @@ func (r *lspciReport) take(text string, i int, raw string, afterBlank bool) bool
 		return true
 	}
 	// Other lines of a device are indented.
-	return r.cur != nil && !afterBlank && text != t && !looksLogged(t)
+	return r.cur != nil && !afterBlank && text != t
 }
 
 func (r *lspciReport) start() {
@@ -209,7 +209,7 @@ func (r *lspciReport) finish() []Readings {
 			if addr != "" && b.Subject.GPU.PCI != "" {
 				b.Values["pci"] = Reading{Key: "pci", Value: addr, Line: b.Values["lspci.address"].Line, Text: b.Values["lspci.address"].Text}
 			}
-			if !b.has("device.kind") {
+			if !b.has("device.kind") && addr != "" { // who asked for one address asked for a GPU or its port
 				b.Values["device.kind"] = Reading{Key: "device.kind", Value: "unknown"}
 			}
 		default:
