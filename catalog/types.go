@@ -154,6 +154,9 @@ type Fault struct {
 	// Scope is the kind of subject a hypothesis is about: gpu, node, process,
 	// port, nvswitch, nic, job. Signals of one scope form one hypothesis.
 	Scope string `yaml:"scope"`
+	// Key names a field of the trigger that tells cases of the fault on one subject
+	// apart, as the code of a catalogued Xid does.
+	Key string `yaml:"key"`
 
 	Title    Text `yaml:"title"`    // the condition as a noun phrase, no variables
 	Headline Text `yaml:"headline"` // the verdict line; {gpu} {node} {pid} {process} {port} {count} and {field} of the first trigger

@@ -114,6 +114,9 @@ func (d *Decoder) aerBits(f *fields, sev, status, mask string) {
 			}
 		}
 	}
+	byBit := func(a, b *catalog.AERBit) int { return a.Bit - b.Bit }
+	slices.SortStableFunc(set, byBit)
+	slices.SortStableFunc(masked, byBit)
 	f.set("bits", tokensOf(set))
 	f.set("masked", tokensOf(masked))
 	f.set("aer_hint", strongestHint(set))
@@ -164,7 +167,7 @@ func strongestHint(bits []*catalog.AERBit) string {
 var (
 	cudaSymbolRE = regexp.MustCompile(`\b(CUDA_(?:ERROR_[A-Z0-9_]+|SUCCESS)|cuda(?:Error[A-Z]\w+|Success))\b`)
 	// The number of a CUDA error is only believed where the text says that it is one.
-	cudaNumberRE = regexp.MustCompile(`(?i)(?:cuda(?:\s+(?:runtime|driver))?\s+error\s*[:(]?\s*\(?|CUresult\s*[=:]?\s*|cudaError_t\s*[=:]?\s*|error(?: code)?\s*[=:]?\s*)(\d{1,5})\b`)
+	cudaNumberRE = regexp.MustCompile(`(?i)(?:cuda(?:\s+(?:runtime|driver))?\s+error\s*[:(]?\s*\(?|CUresult\s*[=:]?\s*|cudaError_t\s*[=:]?\s*|\berror(?: code\s*[=:]?\s*|\s*[=:]\s*))(\d{1,5})\b`)
 	oldRuntimeRE = regexp.MustCompile(`(?i)cuda runtime error \((\d+)\)`)
 )
 

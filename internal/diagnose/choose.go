@@ -126,7 +126,7 @@ func (w *world) mergePeers(roots []*hypothesis) []*hypothesis {
 	for _, h := range roots {
 		var home *hypothesis
 		for _, o := range out {
-			if o.rule == h.rule && h.rule.Scope == "gpu" && h.at.gpu != "" && o.at.gpu != "" &&
+			if o.rule == h.rule && h.rule.Scope == "gpu" && w.sameKey(o, h) && h.at.gpu != "" && o.at.gpu != "" &&
 				sameNode(o.at.node, h.at.node) && w.together(o, h) {
 				home = o
 				break
@@ -156,6 +156,11 @@ func (w *world) mergePeers(roots []*hypothesis) []*hypothesis {
 		}
 	}
 	return out
+}
+
+func (w *world) sameKey(a, b *hypothesis) bool {
+	k := a.rule.Key
+	return k == "" || fieldOf(w.anchor(a), k) == fieldOf(w.anchor(b), k)
 }
 
 // together: within ten seconds, or in one input without times.

@@ -13,15 +13,25 @@ func (w *world) explainSignals(h *hypothesis) {
 		if e.Signal == "" {
 			continue
 		}
-		for _, i := range w.candidates(e.kinds) {
-			if h.owned[i] || h.explains(i) || !fits(&w.signals[i], e.kinds, e.where) ||
-				!w.related(h, i, e.Relation) || !w.within(h, i, e.Before, e.After, defaultSlack, defaultAfter) {
-				continue
+		for _, i := range w.consequencesOf(h, e) {
+			if !h.owned[i] && !h.explains(i) {
+				h.why[i] = e.Why.In(w.lang)
 			}
-			h.why[i] = e.Why.In(w.lang)
 		}
 	}
 	w.explainByDriver(h)
+}
+
+// consequencesOf are the signals that one entry of `explains` covers.
+func (w *world) consequencesOf(h *hypothesis, e *explain) []int {
+	var out []int
+	for _, i := range w.candidates(e.kinds) {
+		if fits(&w.signals[i], e.kinds, e.where) && w.related(h, i, e.Relation) &&
+			w.within(h, i, e.Before, e.After, defaultSlack, defaultAfter) {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // explainByDriver uses what newer drivers say themselves: a signal with a field

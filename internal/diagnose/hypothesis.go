@@ -85,6 +85,9 @@ func (w *world) candidates(kinds []string) []int {
 func (w *world) suggest(byKey map[string]*hypothesis, f *faultRule, c *clue, i int) {
 	at := w.scopePlace(f.Scope, i)
 	key := f.ID + "@" + scopeKey(f.Scope, at)
+	if f.Key != "" {
+		key += "#" + fieldOf(&w.signals[i], f.Key)
+	}
 	h := byKey[key]
 	if h == nil {
 		h = &hypothesis{rule: f, key: key, at: at, strength: map[int]clueHit{}}
@@ -260,6 +263,7 @@ func (w *world) prepare(h *hypothesis) bool {
 	if !w.enoughTriggers(h) {
 		return false
 	}
+	w.adoptGPU(h)
 	for n := range h.rule.needs {
 		if len(w.hits(h, &h.rule.needs[n])) == 0 {
 			return false
@@ -306,6 +310,41 @@ func (h *hypothesis) completePlace(w *world) {
 		if h.at.nvsw == "" {
 			h.at.nvsw = p.nvsw
 		}
+	}
+}
+
+// adoptGPU gives a hypothesis whose triggers name no GPU the one GPU that its
+// supports and consequences name, when there is just one: "GSP heartbeat lost" says
+// GPU0 in the driver's own numbering, the Xids after it give the address.
+func (w *world) adoptGPU(h *hypothesis) {
+	if h.rule.Scope != "gpu" || h.at.gpu != "" || h.at.port != "" {
+		return
+	}
+	found := -1
+	try := func(list []int) bool {
+		for _, i := range list {
+			if g := w.where[i].gpu; g != "" {
+				if found >= 0 && w.where[found].gpu != g {
+					return false
+				}
+				found = i
+			}
+		}
+		return true
+	}
+	for n := range h.rule.supports {
+		if !try(w.hits(h, &h.rule.supports[n])) {
+			return
+		}
+	}
+	for n := range h.rule.explains {
+		e := &h.rule.explains[n]
+		if e.Signal != "" && !try(w.consequencesOf(h, e)) {
+			return
+		}
+	}
+	if found >= 0 {
+		h.at.gpu, h.at.pci = w.where[found].gpu, w.where[found].pci
 	}
 }
 

@@ -188,7 +188,7 @@ func (p *peeler) truncatedJSON() bool {
 		if m := strings.Index(p.rest, `,"`); m >= 0 && (n < 0 || m < n) {
 			n = m
 		}
-		if n < 0 || strings.IndexByte(p.rest[:n], '{') >= 0 {
+		if n < 0 || strings.IndexByte(p.rest[:n], '{') >= 0 || strings.IndexByte(p.rest[:n], '"') < 0 {
 			return false
 		}
 	}

@@ -21,7 +21,7 @@ func HostHint(line []byte) string {
 	}
 	if rest, ok := strings.CutPrefix(text, "Linux "); ok && strings.Contains(rest, "#1") { // uname -a
 		name, rest, ok := strings.Cut(rest, " ")
-		return hostName(name, ok && rest != "" && isDigit(rest[0]))
+		return hostName(name, ok && name != "version" && rest != "" && isDigit(rest[0]))
 	}
 	return promptHost(text)
 }

@@ -151,15 +151,17 @@ func (p *peeler) labelOK(label string, f front) bool {
 	}
 	// A plain word: a host's name only with "kernel:" behind it, or when other lines
 	// bear the same label.
-	if words == 1 && (f == frontKernel || f == frontStamp) && !strings.HasPrefix(p.rest[len(label):], "[") {
+	if words == 1 && (f == frontKernel || f == frontStamp) && (p.rest[len(label)] != '[' || strings.HasSuffix(strings.TrimRight(label, " "), ":")) {
 		return true
 	}
 	return words <= 2 && p.neighbourHas(label)
 }
 
 func isProgram(core string) bool {
+	core = strings.TrimRight(core, "0123456789")
+	core = strings.TrimRight(core, "-_.")
 	for _, name := range programs {
-		if strings.HasPrefix(core, name) && (len(core) == len(name) || strings.HasSuffix(name, "-") || !isAlnum(core[len(name)]) || isDigit(core[len(name)]) && len(name) > 4) {
+		if strings.HasPrefix(core, name) && (len(core) == len(name) || strings.HasSuffix(name, "-") || !isAlnum(core[len(name)])) {
 			return true
 		}
 	}

@@ -90,7 +90,7 @@ func (p *peeler) layer() bool {
 	if p.at == stamped && (p.streamTag() || p.hostIdent()) {
 		return true
 	}
-	return p.outerLayer() || p.label()
+	return p.outerLayer() || p.at != closed && p.label()
 }
 
 func (p *peeler) outerLayer() bool {

@@ -58,3 +58,13 @@ func BenchmarkScanStorm(b *testing.B) {
 	}
 	benchScan(b, []byte(t.String()))
 }
+
+// BenchmarkScanVaried: 20,000 Xid lines of which no two are equal.
+func BenchmarkScanVaried(b *testing.B) {
+	var t strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&t, "[%6d.%06d] NVRM: Xid (PCI:0000:3b:00): 31, pid=1234, name=python, Ch 00000008, intr 00000000. "+
+			"MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x7f2a_%08x. Fault is of type FAULT_PDE ACCESS_TYPE_READ\n", i, i, i)
+	}
+	benchScan(b, []byte(t.String()))
+}

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,11 @@ import (
 // build makes a signal of a match.
 func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piece, text string, match catalog.Match) proto {
 	level, _ := gpumedic.ParseLevel(m.Level)
-	sig := gpumedic.Signal{Level: level, Fields: match.Fields}
+	end := part.at + min(match.End, len(part.text))
+	start := min(part.at+match.Start, end)
+	pr := proto{start: start, end: max(end, start+1)}
+	pr.sig = gpumedic.Signal{Level: level, Fields: match.Fields}
+	sig := &pr.sig
 	for k, v := range sig.Fields {
 		if isAbsent(k, v) {
 			delete(sig.Fields, k)
@@ -21,17 +26,41 @@ func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piec
 	fillSubject(&sig.Subject, sig.Fields)
 	x.fillPlace(&sig.Subject, msg)
 	sig.Kind = kindOf(m, sig.Fields)
-	x.decode(m, &sig)
+	class := x.windowClass(p.line, msg.Stamp)
+	if pr.name(m, text, class); x.out.flooded(&pr) && statesAll(m, sig.Fields) {
+		pr.light = true // one of very many: it will only be counted
+		return pr
+	}
+	x.decode(m, sig)
 	sig.Kind = kindOf(m, sig.Fields)
-	end := part.at + min(match.End, len(part.text))
-	start := min(part.at+match.Start, end)
+	pr.name(m, text, class)
 	sig.Evidence = gpumedic.Evidence{Input: x.src.Name, Mark: mark(p.text, msg, start, end, m)}
-	pr := proto{sig: sig, start: start, end: max(end, start+1)}
-	pr.group = sig.Kind + "\x00" + sig.Subject.Node + "\x00" + gpuKey(&sig.Subject.GPU)
-	pr.key = pr.group + "\x00" + subjectKey(&sig.Subject) + "\x00" + distinction(m, sig.Fields, text) +
-		string(x.windowClass(p.line, msg.Stamp))
 	return pr
 }
+
+// name gives a signal the keys by which it is collapsed.
+func (p *proto) name(m *catalog.Pattern, text string, class byte) {
+	p.group = p.sig.Kind + "\x00" + p.sig.Subject.Node + "\x00" + gpuKey(&p.sig.Subject.GPU)
+	p.key = p.group + "\x00" + subjectKey(&p.sig.Subject) + "\x00" + distinction(m, p.sig.Fields, text) + string(rune(class))
+}
+
+// statesAll reports whether the kind and the key of a signal stand in its text, so
+// that no decoder can change them.
+func statesAll(m *catalog.Pattern, fields map[string]string) bool {
+	for _, k := range m.Key {
+		if _, ok := fields[k]; !ok {
+			return false
+		}
+	}
+	for _, hole := range kindHole.FindAllStringSubmatch(m.Kind, -1) {
+		if fields[hole[1]] == "" {
+			return false
+		}
+	}
+	return true
+}
+
+var kindHole = regexp.MustCompile(`\{(\w+)\}`)
 
 // decode calls the decoders of a matcher, the table of levels last.
 func (x *input) decode(m *catalog.Pattern, sig *gpumedic.Signal) {

@@ -18,6 +18,9 @@ const (
 	maxDistinct = 256
 	// maxCounted bounds the memory that counting the rest exactly may take.
 	maxCounted = 1 << 16
+	// floodAfter is how many signals beyond maxDistinct are still decoded, to see
+	// which decoded fields they share.
+	floodAfter = 64
 )
 
 // collapser turns equal signals into one with a count.
@@ -67,6 +70,12 @@ func (e *entry) resolve(clk *frame.Clock) {
 	}
 }
 
+// flooded reports whether p is new and its group has had more than enough.
+func (c *collapser) flooded(p *proto) bool {
+	g := c.groups[p.group]
+	return g != nil && g.rest != nil && g.rest.out.count >= floodAfter && c.byKey[p.key] == nil
+}
+
 // add returns the entry that counts p, a new one when p is the first of its like.
 func (c *collapser) add(p *proto) (e *entry, isNew bool) {
 	if c.byKey == nil {
@@ -114,7 +123,7 @@ func (e *entry) absorb(p *proto, hash uint64) {
 		e.out.count++
 	}
 	for k, v := range e.sig.Fields {
-		if p.sig.Fields[k] != v {
+		if have, ok := p.sig.Fields[k]; have != v && (ok || !p.light) {
 			delete(e.sig.Fields, k)
 		}
 	}
@@ -154,6 +163,7 @@ func (x *input) count(p place, msg *frame.Message, pr *proto) {
 	}
 	x.part++
 	pr.entry.bump(p.line, msg.Stamp, n)
+	x.remember(p.row, pr.entry)
 }
 
 // distinction is the text by which two signals of one kind and subject differ.

@@ -143,10 +143,10 @@ func part(sig *gpumedic.Signal, name string) string {
 	return v
 }
 
-var kindHole = regexp.MustCompile(`\\\{\w+\\\}`)
+var quotedHole = regexp.MustCompile(`\\\{\w+\\\}`)
 
 func kindPattern(kind string) *regexp.Regexp {
-	return regexp.MustCompile("^" + kindHole.ReplaceAllString(regexp.QuoteMeta(kind), `[a-z0-9_.]*`) + "$")
+	return regexp.MustCompile("^" + quotedHole.ReplaceAllString(regexp.QuoteMeta(kind), `[a-z0-9_.]*`) + "$")
 }
 
 // The lines that another project collected for its tests: all of them, alone, in a

@@ -10,9 +10,12 @@ import (
 const (
 	// longRow is the length above which a row is cut to the surroundings of its
 	// hits before anything costly looks at it.
-	longRow = 128 << 10
+	longRow = 64 << 10
 	// around is how much of a long row is kept on each side of a hit.
-	around = 32 << 10
+	around = 8 << 10
+	// maxSpans is how many such surroundings one row may have: a giant row that is
+	// nothing but hits must not cost hours.
+	maxSpans = 16
 )
 
 // span is a part of a row to be framed by itself, with the hits in it.
@@ -31,7 +34,7 @@ func spans(dst []span, row []byte, start int, off int64, hits []literal.Hit) []s
 	if !returns && len(row) <= longRow {
 		return append(dst, span{row, off, hits})
 	}
-	for len(hits) > 0 {
+	for n := 0; len(hits) > 0 && (n < maxSpans || len(row) <= longRow); n++ {
 		at := int(hits[0].Off) - start
 		if at >= len(row) {
 			break // a literal that ends in the end of the line

@@ -41,6 +41,7 @@ type input struct {
 	marked []int // by matcher: the span that last wanted it
 	spanNo int
 	key    []byte
+	recent []recentHit
 	part   int // signals made of this row
 }
 
@@ -137,8 +138,10 @@ type place struct {
 func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 	x.spanNo++
 	x.mids = x.mids[:0]
+	repeat := false
 	for _, h := range hits {
 		t := &x.s.targets[h.ID]
+		repeat = repeat || t.repeat
 		for _, m := range t.matchers {
 			if x.marked[m] != x.spanNo {
 				x.marked[m] = x.spanNo
@@ -150,6 +153,9 @@ func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 	msgs = slices.Clone(msgs) // the ring may turn while a join looks ahead
 	for i := range msgs {
 		x.clk.Observe(p.line, msgs[i].Stamp)
+		if repeat && x.repeated(p, &msgs[i]) {
+			continue
+		}
 		p.msg = i
 		x.message(p, msgs, i)
 	}

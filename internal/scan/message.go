@@ -10,7 +10,10 @@ import (
 )
 
 // cacheBytes bounds the memory of remembered outcomes; a full cache starts anew.
-const cacheBytes = 16 << 20
+const (
+	cacheBytes = 16 << 20
+	protoBytes = 1 << 10 // about what a signal takes
+)
 
 // outcome is what a matcher makes of a message text, worked out once.
 type outcome struct {
@@ -24,6 +27,7 @@ type proto struct {
 	group      string // what overflow collapses by
 	key        string // what equal signals share
 	start, end int    // of the match in the message
+	light      bool   // not decoded, since its group floods
 	entry      *entry
 }
 
@@ -89,9 +93,10 @@ func (x *input) outcome(mid int32, m *catalog.Pattern, p place, msgs []frame.Mes
 	out, ok := x.cache[string(x.key)]
 	if !ok {
 		out = x.work(m, p, msg, more)
-		if x.cacheLen += len(x.key) + 64; x.cacheLen > cacheBytes {
+		cost := len(x.key) + 128 + protoBytes*len(out.protos)
+		if x.cacheLen += cost; x.cacheLen > cacheBytes {
 			clear(x.cache)
-			x.cacheLen = len(x.key) + 64
+			x.cacheLen = cost
 		}
 		x.cache[string(x.key)] = out
 	}

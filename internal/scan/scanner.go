@@ -34,6 +34,7 @@ type Scanner struct {
 type target struct {
 	matchers []int32 // in the order of the catalog
 	section  bool
+	repeat   bool
 }
 
 // New prepares a catalog for scanning. dec may be nil. A matcher without literals
@@ -72,6 +73,7 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 	for _, text := range section.Starts() {
 		add(literal.Literal{Text: text}).section = true
 	}
+	add(literal.Literal{Text: repeatLiteral}).repeat = true
 	for _, text := range frame.ClockLiterals() {
 		add(literal.Literal{Text: text}) // framing the row tells the clock; no matcher is needed
 	}

@@ -27,11 +27,17 @@ var commandStarts = []string{
 	"dcgmi ", "ibstat", "cat /proc/iomem", "/proc/iomem", "ipmitool", "free -",
 }
 
+// toolNames keep the expression below from being tried on every line.
+var toolNames = []string{
+	"nvidia-smi", "lspci", "systemctl", "fuser", "lsof", "ulimit", "cat ", "dcgmi", "ibstat", "ipmitool", "free", "df ", "nvcc",
+	"modinfo", "== /",
+}
+
 var commandLine = regexp.MustCompile(`^(?:.{0,80}?[$#%>+❯])?\s*(?:(?:sudo|time|watch|timeout)(?: -\S+)*(?: \d\S*)? )*(?:\S*/)?(nvidia-smi|lspci|systemctl|fuser|lsof|ulimit|cat|dcgmi|ibstat|ibstatus|ipmitool|free|df|nvcc|modinfo)(?: (.*))?$`)
 
 // ParseCommand reads a command line with or without a prompt before it.
 func ParseCommand(line string) (Command, bool) {
-	if len(line) > 1000 {
+	if len(line) > 1000 || !containsAny(line, toolNames) {
 		return Command{}, false
 	}
 	line = strings.TrimSpace(line)

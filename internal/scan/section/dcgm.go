@@ -28,7 +28,7 @@ func parseDcgmDiag(c *cursor) ([]Readings, int) {
 	for i := 0; ; i++ {
 		text, ok := c.line(i)
 		t := strings.TrimSpace(text)
-		if !ok || t == "" {
+		if !ok || t == "" || i > tooFar && len(sets) == 0 {
 			break
 		}
 		m := tableRow.FindStringSubmatch(t)
@@ -79,7 +79,7 @@ func parseDcgmHealth(c *cursor) ([]Readings, int) {
 	for i := 0; ; i++ {
 		text, ok := c.line(i)
 		t := strings.TrimSpace(text)
-		if !ok || t == "" {
+		if !ok || t == "" || i > tooFar && len(sets) == 0 {
 			break
 		}
 		if !strings.HasPrefix(t, "|") && !strings.HasPrefix(t, "+") && t != "Health Monitor Report" {
@@ -98,6 +98,8 @@ func parseDcgmHealth(c *cursor) ([]Readings, int) {
 			sets = append(sets, cur)
 		case dcgmGPU.MatchString(name):
 			gpu = dcgmGPU.FindStringSubmatch(name)[1]
+		case allDigits(name):
+			gpu = name
 		case strings.Contains(strings.ToLower(value), "health") || name == "" && cur != nil && cur.has("dcgm.health.system"):
 			if cur != nil && cur.has("dcgm.health.system") {
 				cur.put("dcgm.message", value, i, c.raw(i))
@@ -142,19 +144,20 @@ func parseDcgmJSON(c *cursor) ([]Readings, int) {
 		start--
 	}
 	var text strings.Builder
-	for i := start; i < 20000 && text.Len() < 4<<20; i++ {
+	depth := 0
+	for i := start; i < 5000 && text.Len() < 1<<20; i++ {
 		s, ok := c.line(i)
 		if !ok {
 			break
 		}
 		text.WriteString(s)
 		text.WriteByte('\n')
-		if t := strings.TrimSpace(s); !strings.HasSuffix(t, "}") {
+		if depth += strings.Count(s, "{") - strings.Count(s, "}"); depth > 0 {
 			continue
 		}
 		var doc any
 		if json.Unmarshal([]byte(text.String()), &doc) != nil {
-			continue
+			return nil, 0
 		}
 		w := &dcgmWalk{raw: c.raw(0)}
 		w.walk(doc, "", "")

@@ -251,6 +251,7 @@ func peersOf(sets []Readings) {
 		s := &sets[i]
 		id := peerID(s)
 		if id == "" {
+			comparePeers(s, "", nil, nil)
 			continue
 		}
 		k := s.Tool + "\x00" + s.Values["name"].Value + s.Values["ib.ca_type"].Value + "\x00" + s.Values["ib.link_layer"].Value

@@ -49,6 +49,9 @@ func facts(out *collector, set *Readings) {
 			r = set.Values[k]
 		}
 	}
+	if r.Text == "" {
+		return // the names came from other sets, which say so themselves
+	}
 	out.add(gpumedic.Signal{Kind: "smi.gpu", Subject: set.Subject, Fields: fields, Evidence: evidence(r), Count: 1})
 }
 

@@ -63,6 +63,10 @@ func parseIomem(c *cursor) ([]Readings, int) {
 			b := newSet("/proc/iomem")
 			b.Subject.GPU.PCI = gpumedic.NormalPCI(pci)
 			b.put("bar.holder", who, i, c.raw(i))
+			if n := len(out); n > 0 && out[n-1].Subject.GPU == b.Subject.GPU {
+				out[n-1] = b.Readings // the innermost owner is the driver
+				continue
+			}
 			out = append(out, b.Readings)
 		case !strings.HasPrefix(m[1], " ") && m[1] == "":
 			pci = ""
@@ -121,6 +125,9 @@ func selEntry(f []string, i int, raw string) Readings {
 	b := newSet("ipmitool sel")
 	rest := f[1:]
 	if strings.HasPrefix(rest[0], "Pre-Init") {
+		if len(rest) > 2 && allDigits(rest[1]) { // ticks of a clock that was not set yet
+			rest = rest[1:]
+		}
 		rest = rest[1:]
 	} else if len(rest) > 2 {
 		b.put("event.time", rest[0]+" "+rest[1], i, raw)
@@ -197,7 +204,7 @@ func oneTable(c *cursor, tool string, take func(b *builder, t string, i int, raw
 	end := 0
 	for i := 0; ; i++ {
 		text, ok := c.line(i)
-		if !ok || !take(b, strings.TrimSpace(text), i, c.raw(i)) {
+		if !ok || i > tooFar || !take(b, strings.TrimSpace(text), i, c.raw(i)) {
 			break
 		}
 		end = i + 1

@@ -207,8 +207,8 @@ type collector struct {
 func newCollector() *collector { return &collector{index: map[string]int{}} }
 
 func (c *collector) add(s gpumedic.Signal) {
-	key := s.Kind + "\x00" + s.Subject.GPU.String() + "\x00" + s.Subject.Port + "\x00" + s.Subject.Unit + "\x00" +
-		s.Subject.Location + "\x00" + s.Subject.Link + "\x00" + itoa(s.Subject.Process.PID) + "\x00" + collapseKey(&s)
+	key := s.Kind + "\x00" + s.Subject.Node + "\x00" + s.Subject.GPU.String() + "\x00" + s.Subject.Port + "\x00" + s.Subject.Unit + "\x00" +
+		s.Subject.Location + "\x00" + itoa(s.Subject.Process.PID) + "\x00" + collapseKey(&s)
 	if i, ok := c.index[key]; ok {
 		old := &c.signals[i]
 		old.Count++
@@ -225,7 +225,7 @@ func (c *collector) add(s gpumedic.Signal) {
 // differ from sample to sample and must not.
 func collapseKey(s *gpumedic.Signal) string {
 	if s.Kind == "smi.gpu" || strings.HasPrefix(s.Kind, "smi.") && s.Level != gpumedic.LevelFact {
-		return ""
+		return s.Fields["what"]
 	}
 	var b strings.Builder
 	keys := make([]string, 0, len(s.Fields))

@@ -20,7 +20,7 @@ var lspci = parser{
 }
 
 var (
-	lspciHead   = regexp.MustCompile(`^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([A-Z][\w /&+.()-]{2,60}?)(?: \[([0-9a-f]{4})\])?: (.+)$`)
+	lspciHead   = regexp.MustCompile(`^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([A-Z0-9][\w /&+.()-]{2,60}?)(?: \[([0-9a-f]{4})\])?: (.+)$`)
 	lspciInline = regexp.MustCompile(`^(?:lspci )?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]):? +((?:LnkCap|LnkSta|LnkCtl2|ACSCtl|DevSta|UESta|CESta):.*)$`)
 	lspciLink   = regexp.MustCompile(`Speed ([\d.]+)GT/s(?: \((\w+)\))?, Width x(\d+)(?: \((\w+)\))?`)
 	lspciKey    = regexp.MustCompile(`^(LnkCap2?|LnkSta2?|LnkCtl2?|ACSCtl|ACSCap|DevSta|DevCap2?|DevCtl2?|UESta|UEMsk|UESvrt|CESta|CEMsk):\s*(.*)$`)

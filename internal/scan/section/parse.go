@@ -1,6 +1,9 @@
 package section
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // A parser knows one form of output. parse sees the cursor with line 0 at a line
 // that holds one of its starts and says how many lines it used.
@@ -85,9 +88,44 @@ func parseBelow(c *cursor, cmd Command) ([]Readings, int) {
 	}
 	sets, n := tryParsers(below, first)
 	if n == 0 {
-		return nil, 0
+		return pairFromCommand(c, cmd)
 	}
 	return shift(sets, below.off), below.off + n
+}
+
+var smiAddress = regexp.MustCompile(`\b[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]\b`)
+
+// pairFromCommand learns which address an index has: `nvidia-smi -i 2 …` whose
+// messages speak of one address only. It uses the command's line alone, since the
+// messages are for matchers.
+func pairFromCommand(c *cursor, cmd Command) ([]Readings, int) {
+	if cmd.Tool != "nvidia-smi" || cmd.GPU.Index == nil {
+		return nil, 0
+	}
+	found := ""
+	for i := 1; i <= 6; i++ {
+		text, ok := c.line(i)
+		if !ok {
+			break
+		}
+		if _, again := ParseCommand(text); again {
+			break
+		}
+		for _, a := range smiAddress.FindAllString(text, 4) {
+			if found != "" && found != a {
+				return nil, 0
+			}
+			found = a
+		}
+	}
+	if found == "" {
+		return nil, 0
+	}
+	text := c.raw(0)
+	b := newSet("nvidia-smi -i")
+	b.put("index", itoa(*cmd.GPU.Index), 0, text)
+	b.put("pci", found, 0, text)
+	return []Readings{b.Readings}, 1
 }
 
 func tryParsers(c *cursor, first string) ([]Readings, int) {
@@ -117,6 +155,10 @@ func containsAny(s string, subs []string) bool {
 	}
 	return false
 }
+
+// tooFar is where a parser that found nothing yet gives up, so that a file full of
+// beginnings costs no more than its length.
+const tooFar = 200
 
 // maxSection bounds how far one section may reach: the longest real ones are XML
 // reports of many GPUs and lspci listings of whole nodes.

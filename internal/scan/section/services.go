@@ -133,7 +133,7 @@ func parseIbstat(c *cursor) ([]Readings, int) {
 	for i := 0; ; i++ {
 		text, ok := c.line(i)
 		t := strings.TrimSpace(text)
-		if !ok || t == "" && i-end > 2 {
+		if !ok || t == "" && i-end > 2 || i > tooFar && len(sets) == 0 {
 			break
 		}
 		if t == "" {
@@ -171,7 +171,7 @@ func parseIbstatus(c *cursor) ([]Readings, int) {
 	for i := 0; ; i++ {
 		text, ok := c.line(i)
 		t := strings.TrimSpace(text)
-		if !ok || t == "" && i-end > 2 {
+		if !ok || t == "" && i-end > 2 || i > tooFar && len(sets) == 0 {
 			break
 		}
 		if t == "" {

@@ -67,6 +67,8 @@ var smiHeadings = map[string]string{
 	"ecc.aggregate>single bit": "ecc.aggregate.corrected", "ecc.aggregate>double bit": "ecc.aggregate.uncorrected",
 	"remap>bank remap availability histogram": "histogram", "fabric>health": "fabric.health",
 	"mig devices": "migdevices",
+	// What grep leaves: headings that are unique even without their parents.
+	"volatile": "ecc.volatile", "aggregate": "ecc.aggregate", "bank remap availability histogram": "histogram",
 }
 
 // smiSection finds the section of a heading, seen from the current section.
