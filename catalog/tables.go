@@ -27,6 +27,7 @@ type TableSet struct {
 	aer      func() ([]*AERBit, error)
 	codes    func() (*codeTables, error)
 	myths    func() ([]*Myth, error)
+	words    func() ([]Words, error)
 }
 
 // Tables returns the tables that ship in the program.
@@ -46,6 +47,7 @@ func OpenTables(fsys fs.FS) *TableSet {
 		aer:      sync.OnceValues(func() ([]*AERBit, error) { return loadAER(fsys) }),
 		codes:    sync.OnceValues(func() (*codeTables, error) { return loadCodes(fsys) }),
 		myths:    sync.OnceValues(func() ([]*Myth, error) { return loadMyths(fsys) }),
+		words:    sync.OnceValues(func() ([]Words, error) { return loadWords(fsys) }),
 	}
 }
 
@@ -65,7 +67,8 @@ func (t *TableSet) Check() error {
 	_, e9 := t.aer()
 	_, e10 := t.codes()
 	_, e11 := t.myths()
-	err := errors.Join(e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11)
+	_, e12 := t.words()
+	err := errors.Join(e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12)
 	known := func(where, id string) {
 		if id != "" && buckets[id] == nil {
 			err = errors.Join(err, errors.New(where+": no bucket "+id))

@@ -255,3 +255,22 @@ func (t *TableSet) Myths(about string) []*Myth {
 	}
 	return out
 }
+
+// Words are what people call a code: "xid.79" is "fallen off the bus" and 掉卡.
+type Words struct {
+	Key   string // xid.79, cuda.2, nvml.18, nccl.ncclRemoteError
+	Words []string
+}
+
+func loadWords(fsys fs.FS) ([]Words, error) {
+	t := readTable(fsys, "words.tsv", "key", "words")
+	var out []Words
+	err := t.rows(func(r tableRow) { out = append(out, Words{r.need("key"), r.list("words", ";")}) })
+	return out, err
+}
+
+// Words returns what people call the codes.
+func (t *TableSet) Words() []Words {
+	w, _ := t.words()
+	return w
+}

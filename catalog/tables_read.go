@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -171,21 +172,8 @@ func (r tableRow) sources() []string {
 // action reads an id of the action ladder; empty is allowed.
 func (r tableRow) action(col string) string {
 	s := r.opt(col)
-	if s != "" && !actionIDs[s] {
+	if s != "" && !slices.Contains(Actions, s) {
 		r.fail(col, "unknown action %q", s)
 	}
 	return s
 }
-
-// actionIDs is the action ladder of the report's contract, least harm first; a test
-// compares it with the contract's table.
-var actionIDs = func() map[string]bool {
-	m := map[string]bool{}
-	for s := range strings.FieldsSeq(`none monitor retry fix_app adjust_precision reduce_memory tune_allocator
-		free_other_process increase_shm fix_config check_network rebuild_for_arch reinstall restart_app
-		restart_service upgrade_driver reinstall_driver reset_gpu drain_and_diagnose reboot_node
-		check_power_cooling reseat_or_check_pcie replace_gpu`) {
-		m[s] = true
-	}
-	return m
-}()

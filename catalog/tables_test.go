@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"io/fs"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -21,27 +20,6 @@ func TestTablesLoad(t *testing.T) {
 	} {
 		if n[0] != n[1] {
 			t.Errorf("%s: %d rows, want %d", name, n[0], n[1])
-		}
-	}
-}
-
-func TestActionsAreThoseOfTheContract(t *testing.T) {
-	b, err := os.ReadFile("testdata/actions.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]bool{}
-	for i, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
-		if id, _, _ := strings.Cut(line, "\t"); i > 0 {
-			want[id] = true
-			if !actionIDs[id] {
-				t.Errorf("action %s of the contract is unknown to the tables", id)
-			}
-		}
-	}
-	for id := range actionIDs {
-		if !want[id] {
-			t.Errorf("action %s is not in the contract", id)
 		}
 	}
 }

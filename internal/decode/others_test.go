@@ -21,7 +21,7 @@ func TestOtherDecoders(t *testing.T) {
 		given m
 		want  string
 	}{
-		{"sxid", m{"code": "28006", "text": "Non-fatal, Link 46 MC TS crumbstore MCTO (First)"}, "severity=nonfatal fatality=nonfatal link=46 first=yes reason=mc_ts_crumbstore_mcto action=monitor subject.link=46 catalogued=yes level=abnormal"},
+		{"sxid", m{"code": "28006", "text": "Non-fatal, Link 46 MC TS crumbstore MCTO (First)"}, "severity=nonfatal fatality=nonfatal link=46 first=yes reason=mc_ts_crumbstore_mcto action=monitor subject.link=46 catalogued=no level=abnormal"},
 		{"sxid", m{"code": "20034", "severity": "Fatal", "link": "30", "text": "LTSSM Fault Up"}, "severity=fatal fatality=fatal link=30 name=DLPL_LTSSM_FAULT_UP unit=nvlink_dlpl reason=ltssm_fault_up first=no action=drain_and_diagnose table_fatality=potentially_fatal"},
 		{"sxid", m{"code": "24007", "text": "Fatal, sourcetrack timeout error (First)"}, "severity=fatal -link reason=sourcetrack_timeout_error"},
 		{"sxid", m{"code": "24007", "text": "Non-fatal, Link 07 sourcetrack timeout error (First)"}, "fatality=nonfatal link=7 action=restart_app"},

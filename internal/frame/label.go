@@ -118,7 +118,7 @@ var programs = []string{
 	"promtail", "user-data", "cloud-init", "su", "init", "watchdog", "healthcheck", "health", "nhc", "monit", "collectd", "snmpd", "puppet", "salt",
 }
 
-var programEnds = []string{"exporter", "monitor", "agent", "check", "checker", "watcher", "daemon", "detector", "plugin", "parser", "scanner", ".py", ".sh", ".go"}
+var programEnds = []string{"exporter", "monitor", "agent", "check", "checker", "watcher", "daemon", "detector", "plugin", "parser", "scanner", "health", "watch", "alert", "alerts", "probe", ".py", ".sh", ".go"}
 
 // labelOK reports whether all words of a prefix look like labels.
 func (p *peeler) labelOK(label string, f front) bool {
@@ -133,7 +133,7 @@ func (p *peeler) labelOK(label string, f front) bool {
 		}
 		core := strings.ToLower(strings.Trim(w, ":()[]|<>-*+"))
 		switch {
-		case core == "" || core == "•":
+		case core == "" || core == "•" || core == "login": // a serial console's prompt
 			continue
 		case strings.HasPrefix(w, "<"), speech[core], isProgram(core), strings.HasSuffix(w, "]:") && !strings.HasPrefix(w, "["):
 			return false

@@ -29,6 +29,12 @@ func TestLabels(t *testing.T) {
 	f("| [ 1234.567890] "+xid, "kernel +20m34.56789s | "+xid)
 	f("- [ 1234.567890] "+xid, "kernel +20m34.56789s | "+xid)
 	f("* "+xid, "unknown | "+xid)
+	f("`[ 1234.567890] "+xid+"`", "kernel +20m34.56789s | "+xid)
+	f("gpu12 login: [ 1234.567890] "+xid, "kernel @gpu12 +20m34.56789s | "+xid)
+	f("2026-01-07 11:15:11.123\tJan  7 03:15:11 gpu12 kernel: "+xid, "kernel @gpu12 kernel 2026-01-07T03:15:11?year?zone | "+xid)
+	f("Feb  3 05:03:37 gpu12 nvidia 0000:3b:00.0: AER: x", "unknown @gpu12 0000-02-03T05:03:37?year?zone | nvidia 0000:3b:00.0: AER: x")
+	f("Feb  3 05:03:37 gpu12 mce: [Hardware Error]: x", "unknown @gpu12 0000-02-03T05:03:37?year?zone | mce: [Hardware Error]: x")
+	f("Feb  3 05:03:37 gpu12 /usr/bin/nvidia-persistenced[9]: x", "service @gpu12 nvidia-persistenced[9] 0000-02-03T05:03:37?year?zone | x")
 	f("\t    "+xid, "unknown | "+xid)
 	f("2026-01-07 03:15:11 "+xid, "unknown 2026-01-07T03:15:11?zone | "+xid)
 	f("2026-01-07 03:15:11 node12 "+xid, "unknown @node12 2026-01-07T03:15:11?zone | "+xid)
@@ -59,6 +65,13 @@ func TestQuotesStayWhole(t *testing.T) {
 		"error: " + xid,
 		"python3[42]: " + xid,
 		"xid-exporter: " + xid,
+		"2026-01-07 03:15:11 [WARN] " + xid,
+		"2026-01-07 03:15:11,123 - monitor - ERROR - " + xid,
+		"2026-01-07 03:15:11 INFO xid_watch.py:33 " + xid,
+		"2026-01-07T03:15:11Z gpu-health: " + xid,
+		"node12 had " + xid,
+		"node12 reports " + xid,
+		" 1021  dmesg | grep " + xid,
 		"gpu-monitor-2: " + xid,
 		"node-problem-detector: " + xid,
 		"I got [ 1234.567890] " + xid,
@@ -84,6 +97,7 @@ func TestQuotesStayWhole(t *testing.T) {
 	f("Aug 21 09:01:01 n4 audit[1]: EXECVE argc=3 a0=\"grep\"", "service @n4 audit[1] 0000-08-21T09:01:01?year?zone | EXECVE argc=3 a0=\"grep\"")
 	f("Aug 21 09:01:01 n4 python3[42]: [ 1234.567890] "+xid, "service @n4 python3[42] 0000-08-21T09:01:01?year?zone | [ 1234.567890] "+xid)
 	f("Aug 21 09:01:01 n4 python3[42]: kernel: "+xid, "service @n4 python3[42] 0000-08-21T09:01:01?year?zone | kernel: "+xid)
+	f("Jan  7 03:15:11 gpu12 root: "+xid, "service @gpu12 root 0000-01-07T03:15:11?year?zone | "+xid)
 	f("Aug 21 09:01:01 n4 node-problem-detector: "+xid, "service @n4 node-problem-detector 0000-08-21T09:01:01?year?zone | "+xid)
 	f("Aug 21 09:01:01 n4 kernel: audit: type=1309 audit(1787302860.664:8800): argc=3 a0=\"grep\" a1=\"xid\"",
 		"kernel @n4 kernel 2026-08-21T09:01:01?year?zone | audit: type=1309 audit(1787302860.664:8800): argc=3 a0=\"grep\" a1=\"xid\"")

@@ -109,6 +109,8 @@ func (p *peeler) outerLayer() bool {
 	case c == '>' && p.at == outer:
 		p.advance(1)
 		return true
+	case c == '`' && p.at == outer:
+		return p.inlineCode()
 	case isDigit(c):
 		return p.kmsgRecord() || p.isoStamp() || p.monthStamp() || p.epochStamp() || p.usStamp()
 	case c == 'd' && strings.HasPrefix(p.rest, "data: {"): // journalctl -o json-sse
@@ -122,6 +124,17 @@ func (p *peeler) outerLayer() bool {
 		return p.truncatedJSON() || p.decodedPriority() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose()
 	}
 	return false
+}
+
+// inlineCode peels the backticks around a log line that somebody marked as code.
+func (p *peeler) inlineCode() bool {
+	inner := strings.TrimLeft(p.rest, "`")
+	if inner == "" || frontAt(inner) == frontNone && !startsMessage(inner) {
+		return false
+	}
+	p.advance(len(p.rest) - len(inner))
+	p.rest = strings.TrimRight(p.rest, "` ")
+	return true
 }
 
 // kernelLayer peels what the kernel and its log readers put between identifier
@@ -154,6 +167,9 @@ func (p *peeler) becomeKernel(ident string) {
 }
 
 func (p *peeler) becomeService(ident string, pid int) {
+	if i := strings.LastIndexByte(ident, '/'); i >= 0 && ident[0] == '/' {
+		ident = ident[i+1:] // some log under their path
+	}
 	p.m.Ident, p.m.PID = strings.TrimSuffix(ident, ".service"), pid
 	p.m.Origin = Service
 	p.at = closed

@@ -63,8 +63,8 @@ func exportFields(w Window, indented bool) envelope {
 	var e envelope
 	walkRecord(w, func(step int, line []byte) bool {
 		trimmed := bytes.TrimLeft(line, " \t")
-		if len(bytes.TrimSpace(line)) == 0 {
-			return false
+		if len(trimmed) == 0 || bytes.HasPrefix(trimmed, []byte("MESSAGE=")) {
+			return false // the end of the record, or the message of another
 		}
 		if indented && len(trimmed) == len(line) {
 			if st, n := parseMonthStamp(string(line[:min(len(line), 80)])); n > 0 && step < 0 {
@@ -112,7 +112,7 @@ func prettyMessage(w Window, line []byte, indent int) (peeler, bool) {
 	var e envelope
 	walkRecord(w, func(_ int, line []byte) bool {
 		t := bytes.TrimSpace(line)
-		if len(t) == 0 || t[0] == '{' || t[0] == '}' {
+		if len(t) == 0 || t[0] == '{' || t[0] == '}' || bytes.HasPrefix(t, []byte(`"MESSAGE"`)) {
 			return false
 		}
 		scanPairs(string(t), 0, e.set)

@@ -19,7 +19,7 @@ func TestSamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	for block := range strings.SplitSeq(strings.TrimSuffix(string(raw), "\n"), "\n\n") {
+	for block := range strings.SplitSeq(strings.TrimRight(string(raw), "\n"), "\n\n") {
 		var lines [][]byte
 		for line := range strings.SplitSeq(block, "\n") {
 			if !strings.HasPrefix(line, "=> ") {
@@ -98,7 +98,7 @@ func TestLineForms(t *testing.T) {
 			continue
 		}
 		rows++
-		text := strings.TrimRight(f[2], " ")
+		text := strings.TrimPrefix(strings.TrimRight(f[2], " "), "[ 1234.567890] ")
 		for _, fr := range framings {
 			line := []byte(fr.before + text + fr.after)
 			got := New(Options{}).Frame(Line(line))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
+	"github.com/gpumedic/gpumedic/internal/source"
 )
 
 // sampleRows is how many rows at each end of an input are framed to learn its time.
@@ -107,6 +108,7 @@ func (x *input) note(row int, from int64) (ok, timed bool) {
 	}
 	msgs, ok := x.fr.at(row, from)
 	for i := range msgs {
+		x.seeHost(msgs[i].Host)
 		if st := msgs[i].Stamp; st.Known() || st.HasMono {
 			x.clk.Observe(r.line, st)
 			x.known = append(x.known, lineStamp{r.line, st})
@@ -125,7 +127,11 @@ func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 		x.known = append(x.known, lineStamp{e.sig.Evidence.Line, e.sig.First}, lineStamp{e.lastLine, e.sig.Last})
 	}
 	judged := x.judged()
+	only := x.onlyHost()
 	for _, sig := range append(x.merge(x.out.sorted(), judged), judged...) {
+		if sig.Subject.Node == "" {
+			sig.Subject.Node = only
+		}
 		if x.classOf(sig.First) == afterWindow || x.classOf(sig.Last) == beforeWindow {
 			continue
 		}
@@ -180,6 +186,28 @@ func (x *input) sameSection(a, b int) bool {
 		}
 	}
 	return a == b
+}
+
+// seeHost notes whose log this is.
+func (x *input) seeHost(host string) {
+	switch {
+	case host == "" || host == x.host:
+	case x.host == "":
+		x.host = host
+	default:
+		x.hosts = true
+	}
+}
+
+// onlyHost is the host of a system log that names just one: what it says without a
+// name (tool output, raw kernel lines) is of the same machine. Job logs gather
+// output of many and are not completed.
+func (x *input) onlyHost() string {
+	switch k := x.rd.Kind(); {
+	case x.hosts, k != source.KindKernlog && k != source.KindJournal && k != source.KindBugreport:
+		return x.src.Node
+	}
+	return x.host
 }
 
 // judged turns the readings of tool output into signals.

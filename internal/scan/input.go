@@ -26,6 +26,9 @@ type input struct {
 	known      []lineStamp // sampled, for First and Last of the input
 	nextSample int64
 
+	host  string // the first host named
+	hosts bool   // there are several
+
 	out      collapser
 	cache    map[string]*outcome
 	cacheLen int
@@ -152,6 +155,7 @@ func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 	slices.Sort(x.mids)
 	msgs = slices.Clone(msgs) // the ring may turn while a join looks ahead
 	for i := range msgs {
+		x.seeHost(msgs[i].Host)
 		x.clk.Observe(p.line, msgs[i].Stamp)
 		if repeat && x.repeated(p, &msgs[i]) {
 			continue

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -239,6 +241,65 @@ func TestScanEvidence(t *testing.T) {
 		t.Errorf("node %q", n)
 	}
 }
+
+// The same event in the forms of many loggers: kind, GPU and node are the same.
+func TestScanForms(t *testing.T) {
+	s := small(t)
+	const msg = "NVRM: Xid (PCI:0000:3b:00): 79, pid=7, name=p, gone"
+	f := func(text string, line int, node string) {
+		t.Helper()
+		sigs := scanText(t, s, text, Options{}).Signals
+		want := fmt.Sprintf("%d xid.79 x1 0000:3b:00.0 pid 7 p", line)
+		if got := brief(sigs); got != want {
+			t.Fatalf("%q:\n got %s\nwant %s", text, got, want)
+		}
+		if n := sigs[0].Subject.Node; n != node {
+			t.Errorf("%q: node %q, want %q", text, n, node)
+		}
+		if ev := sigs[0].Evidence; !strings.Contains(ev.Text, "Xid (") || !strings.Contains(ev.Text[ev.Mark[0]:ev.Mark[1]], "Xid (") {
+			t.Errorf("%q: evidence %+v", text, ev)
+		}
+	}
+	f("[12345.678901] "+msg, 1, "")
+	f("[Mon Jun  3 10:00:00 2024] "+msg, 1, "")
+	f("kern  :err   : [12345.678901] "+msg, 1, "")
+	f("Jun  3 10:00:00 n1 kernel: [12345.678901] "+msg, 1, "n1")
+	f("2024-06-03T10:00:00.123456+02:00 n1 kernel: "+msg, 1, "n1")
+	f("<3>1 2024-06-03T10:00:00Z n1 kernel - - - "+msg, 1, "n1")
+	f("3,1234,12345678901,-;"+msg+"\n SUBSYSTEM=pci\n", 1, "")
+	f("__CURSOR=s\n__REALTIME_TIMESTAMP=1717408800000000\n_TRANSPORT=kernel\n_HOSTNAME=n1\nMESSAGE="+msg+"\nPRIORITY=3\n\n", 5, "n1")
+	f(`{"__REALTIME_TIMESTAMP":"1717408800000000","_TRANSPORT":"kernel","_HOSTNAME":"n1","MESSAGE":"`+msg+`"}`, 1, "n1")
+	f(`{"log":"`+msg+`\n","stream":"stdout","time":"2024-06-03T10:00:00.123456789Z"}`, 1, "")
+	f("2024-06-03T10:00:00.123456789Z stdout F "+msg, 1, "")
+	f("\x1b[32m[12345.678901] \x1b[33m"+msg+"\x1b[0m\r\n", 1, "")
+}
+
+// Memory stays small whatever a line holds.
+func TestScanEndlessLine(t *testing.T) {
+	s := small(t)
+	piece := []byte(strings.Repeat("junk ", 2000) + "cuda out of memory ")
+	var peak uint64
+	res, err := s.Scan(context.Background(), []source.Input{source.FromReader("in", func() (io.ReadCloser, error) {
+		return io.NopCloser(io.LimitReader(repeat(piece), 256<<20)), nil
+	})}, Options{Progress: func(p Progress) {
+		if p.Bytes>>20%16 == 0 {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.HeapInuse)
+		}
+	}})
+	if err != nil || len(res.Signals) != 1 || res.Inputs[0].Lines != 1 || len(res.Inputs[0].Problems) != 1 {
+		t.Errorf("err %v, %d signals, input %+v", err, len(res.Signals), res.Inputs[0])
+	}
+	if peak > 48<<20 {
+		t.Errorf("heap grew to %d MiB", peak>>20)
+	}
+}
+
+// repeat is an endless stream of p.
+type repeat []byte
+
+func (r repeat) Read(p []byte) (int, error) { return copy(p, r), nil }
 
 // A giant line is scanned in pieces and its hits are found.
 func TestScanLongLine(t *testing.T) {

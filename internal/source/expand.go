@@ -172,8 +172,12 @@ func folderNote(dir string, skipped []string, full bool) string {
 		if n > 3 {
 			names = append(names, "…")
 		}
-		parts = append(parts, fmt.Sprintf("left out %d files of %s that hold no text (%s)",
-			n, filepath.Base(dir), strings.Join(names, ", ")))
+		files := "files"
+		if n == 1 {
+			files = "file"
+		}
+		parts = append(parts, fmt.Sprintf("left out %d %s without text in %s (%s)",
+			n, files, filepath.Base(dir), strings.Join(names, ", ")))
 	}
 	if full {
 		parts = append(parts, fmt.Sprintf("only the first %d files of %s were taken: name a smaller folder",

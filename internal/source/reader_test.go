@@ -256,7 +256,7 @@ func TestExpand(t *testing.T) {
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("names\n got %s\nwant %s", got, want)
 	}
-	if p := strings.Join(ins[0].Problems, ";"); !strings.Contains(p, "left out 1 files") {
+	if p := strings.Join(ins[0].Problems, ";"); !strings.Contains(p, "left out 1 file ") {
 		t.Errorf("problems %q", p)
 	}
 

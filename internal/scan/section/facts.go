@@ -7,20 +7,27 @@ import (
 	"github.com/gpumedic/gpumedic"
 )
 
-// facts adds what a set says without any rule: names of a GPU that belong together,
-// and processes on it.
-func facts(out *collector, set *Readings) {
-	if r, ok := set.Values["process.pid"]; ok && set.Subject.Process.PID > 0 {
-		fields := map[string]string{"pid": r.Value}
-		for key, field := range map[string]string{"process.name": "process", "process.used_memory.mib": "used_mib", "process.type": "type", "source": "device"} {
-			if v := set.Values[key].Value; v != "" && v != na {
-				fields[field] = v
-			}
+// processFact adds the process of a set: who is on which GPU, with how much memory.
+func processFact(out *collector, set *Readings) {
+	r, ok := set.Values["process.pid"]
+	if !ok || set.Subject.Process.PID <= 0 {
+		return
+	}
+	fields := map[string]string{"pid": r.Value}
+	for key, field := range map[string]string{"process.name": "process", "process.used_memory.mib": "used_mib", "process.type": "type", "source": "device"} {
+		if v := set.Values[key].Value; v != "" && v != na {
+			fields[field] = v
 		}
-		out.add(gpumedic.Signal{
-			Kind: "smi.process", Subject: set.Subject, Fields: fields, Evidence: evidence(r), Count: 1,
-			First: setTime(set), Last: setTime(set),
-		})
+	}
+	out.add(gpumedic.Signal{
+		Kind: "smi.process", Subject: set.Subject, Fields: fields, Evidence: evidence(r), Count: 1,
+		First: setTime(set), Last: setTime(set),
+	})
+}
+
+// namesFact adds the names of a GPU that a set states together.
+func namesFact(out *collector, set *Readings) {
+	if _, ok := set.Values["process.pid"]; ok {
 		return
 	}
 	g := set.Subject.GPU

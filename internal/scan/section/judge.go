@@ -17,10 +17,14 @@ import (
 // Every GPU that a set names in two ways or more also gives a smi.gpu fact, and
 // every process a smi.process fact, so that topology can join the names.
 func Judge(rules []catalog.ReadingRule, sets []Readings) []gpumedic.Signal {
+	stated := sets
 	sets = derive(sets)
 	out := newCollector()
 	for i := range sets {
-		facts(out, &sets[i])
+		// Only names that stand together are evidence of a pair; those that derive
+		// joined are not.
+		namesFact(out, &stated[i])
+		processFact(out, &sets[i])
 		for j := range rules {
 			judgeOne(out, &rules[j], &sets[i])
 		}

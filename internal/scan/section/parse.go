@@ -58,12 +58,37 @@ func Parse(lines Lines) (set []Readings, consumed int) {
 		return parseBelow(c, cmd)
 	}
 	c.cmd, _ = commandAbove(lines)
-	return tryParsers(c, first)
+	if sets, n := tryParsers(c, first); n > 0 {
+		return sets, n
+	}
+	for _, re := range prefixes {
+		loc := re.FindStringIndex(first)
+		if loc == nil {
+			continue
+		}
+		framed := &cursor{lines: lines, strip: re}
+		if cmd, ok := ParseCommand(first[loc[1]:]); ok {
+			return parseBelow(framed, cmd)
+		}
+		return tryParsers(framed, first[loc[1]:])
+	}
+	return nil, 0
+}
+
+// prefixes are what a logger puts before each line of a tool's output: syslog,
+// journalctl, CRI, kubectl with --prefix, srun with -l. The section goes on while the
+// lines have a prefix of the same form.
+var prefixes = []*regexp.Regexp{
+	regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? \S+ [\w./@-]+(?:\[\d+\])?: `),
+	regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* std(?:out|err) [FP] `),
+	regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* (?:\S+ )?[\w./@-]+(?:\[\d+\])?: `),
+	regexp.MustCompile(`^\[(?:pod/)?[\w./-]+\] `),
+	regexp.MustCompile(`^ *\d{1,5}: `),
 }
 
 // parseBelow reads what a shell command printed.
 func parseBelow(c *cursor, cmd Command) ([]Readings, int) {
-	below := &cursor{lines: c.lines, off: c.off + 1, cmd: cmd}
+	below := &cursor{lines: c.lines, off: c.off + 1, cmd: cmd, strip: c.strip}
 	for blank := 0; ; blank++ {
 		text, ok := below.line(0)
 		if !ok || blank > 3 {
@@ -170,6 +195,7 @@ type cursor struct {
 	lines Lines
 	off   int
 	cmd   Command
+	strip *regexp.Regexp // prefix of every line, see prefixes
 }
 
 // line returns line i without carriage return, colours and trailing blanks.
@@ -181,7 +207,20 @@ func (c *cursor) line(i int) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return clean(s), true
+	s = clean(s)
+	if c.strip != nil {
+		loc := c.strip.FindStringIndex(s)
+		if loc == nil {
+			// A logger may drop the blank before nothing.
+			loc = c.strip.FindStringIndex(s + " ")
+			if loc == nil {
+				return "", false
+			}
+			return "", true
+		}
+		s = s[loc[1]:]
+	}
+	return s, true
 }
 
 // raw returns line i as it stands.

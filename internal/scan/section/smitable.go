@@ -12,7 +12,7 @@ import (
 // years, so cells are read by their content.
 var smiTable = parser{
 	tool:    "nvidia-smi",
-	starts:  []string{"| NVIDIA-SMI ", "| GPU  Name", "|  GPU  Name", "| Processes:", "+-----------------------------"},
+	starts:  []string{"| NVIDIA-SMI ", "| GPU  Name", "|  GPU  Name", "| Processes:", "+-----------------------------", ".0 Off |", ".0  On |", ".0 On  |"},
 	command: func(c Command) bool { return c.Tool == "nvidia-smi" && len(c.Args) == 0 },
 	parse:   parseSMITable,
 }

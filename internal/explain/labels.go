@@ -1,0 +1,64 @@
+package explain
+
+// labels are the page's own words. Texts about codes and faults live in the catalog.
+var labels = map[string][2]string{
+	"meaning": {"meaning", "含义"}, "class": {"class", "类别"}, "causes": {"causes", "可能原因"}, "check": {"check", "检查"},
+	"do": {"do", "处理步骤"}, "action": {"first", "首先"}, "follows": {"usually follows", "通常跟在其后出现"}, "faults": {"faults of the catalog", "相关故障"},
+	"signals": {"signals", "相关信号"}, "myths": {"often said, but wrong", "常见误解"}, "sources": {"sources", "依据"}, "units": {"decoded", "细分解读"},
+	"suggestions": {"see also", "另见"}, "found": {"did you mean", "您要找的可能是"},
+	"atOnce": {"at once", "立即"}, "ifAgain": {"to investigate", "调查"}, "fixedWhen": {"fixed when", "复核"},
+	"applies": {"applies to", "适用"}, "verdictAlways": {"comes with the driver's own verdict", "同时给出驱动自己的结论"},
+	"verdictFrom": {"comes with the driver's own verdict from R%s on", "R%s 及之后的驱动会同时给出自己的结论"},
+	"level":       {"level", "级别"}, "severity": {"severity", "严重程度"}, "fatality": {"fatality", "致命性"}, "impact": {"impact", "影响"},
+	"message": {"text", "原文"}, "sticky": {"sticky", "是否持续"}, "stickyYes": {"the process cannot use CUDA any more: restart it", "该进程之后不能再用 CUDA：需要重启进程"},
+	"stickyUnknown": {"not stated by the vendor", "厂商未说明"}, "since": {"since", "始于"}, "driverName": {"driver API", "驱动 API"}, "runtimeName": {"runtime", "运行时"},
+	"legacy": {"before CUDA 10.1", "CUDA 10.1 之前"}, "stage": {"stage", "阶段"}, "status": {"status", "状态"}, "number": {"number", "编号"},
+	"recovery": {"recovery action", "恢复建议"}, "bucket": {"resolution bucket", "处理档位"}, "example": {"example", "示例"}, "register": {"register %d", "寄存器 %d"},
+	"shows": {"shows it", "触发"}, "explains": {"follows from it", "连带现象"}, "explainsIt": {"explains it", "可解释它"}, "triggers": {"triggered by it", "由它触发"}, "supports": {"supported by it", "由它佐证"},
+	"risk_disruptive": {"disruptive", "有影响"}, "risk_destructive": {"DESTRUCTIVE", "有破坏性"},
+	"lowConfidence":   {"second-hand or weak source: read with care", "来源为二手或较弱，请谨慎对待"},
+	"lowNote":         {" (number inferred)", "（编号为推断）"},
+	"containedWord":   {"Fatal when not contained, else Non-fatal", "未被隔离时 Fatal，否则 Non-fatal"},
+	"sxidWord":        {`the word "Fatal" or "Non-fatal" in the log line wins over the table`, "以日志行里的 Fatal 或 Non-fatal 为准，表中仅供参考"},
+	"unknownXid":      {"Xid %d: not in the catalogue", "Xid %d：目录中没有"},
+	"unknownXidText":  {"No meaning is published for this number. It may be newer than this program, or a misread number. It is neither harmless nor fatal by itself: keep the line, look for other Xids of the same GPU and moment, and look the number up in the release notes of the driver.", "该编号没有公开含义：可能比本程序新，也可能是读错了编号。它本身既不能算无害也不能算致命：保留原文，查同一张卡同一时刻的其他 Xid，并查驱动的发行说明。"},
+	"unknownSXid":     {"SXid %d: not in the catalogue", "SXid %d：目录中没有"},
+	"unknownSXidText": {`No meaning is published for this number. Go by the word "Fatal" or "Non-fatal" in the line.`, "该编号没有公开含义。以日志行里的 Fatal 或 Non-fatal 为准。"},
+	"unknownStage":    {"stage not in the table", "阶段不在表中"}, "unknownStatus": {"status not in the table", "状态不在表中"},
+	"sev_critical": {"critical", "严重"}, "sev_error": {"error", "错误"}, "sev_warning": {"warning", "警告"}, "sev_info": {"info", "提示"},
+	"fat_always_fatal": {"always fatal: the whole fabric", "总是致命：影响整个 fabric"}, "fat_potentially_fatal": {"potentially fatal", "可能致命"},
+	"fat_fatal": {"fatal", "致命"}, "fat_nonfatal": {"not fatal", "不致命"}, "fat_depends_containment": {"fatal unless contained", "未被隔离时致命"},
+	"fat_depends_chip": {"depends on the switch chip", "取决于交换芯片"}, "fat_not_stated": {"not stated", "未说明"}, "fat_unknown": {"unknown: the switch driver does not print it", "未知：交换芯片驱动不会打印"},
+	"bit_ignore": {"harmless", "无害"}, "bit_ecc_threshold": {"only an ECC threshold: keep running", "仅为 ECC 阈值：可继续运行"}, "bit_secondary": {"echo of another error", "其他错误的回声"},
+	"bit_fabric_reset": {"echo, but the fabric needs a reset", "回声，但 fabric 需要重置"}, "bit_repeat_report": {"report when it repeats", "反复出现则上报"}, "bit_ecc_parity": {"ECC or parity hardware: more than twice on a link", "ECC/奇偶校验硬件：同一链路超过两次"},
+	"bit_unexpected": {"not expected: report", "不应出现：上报"}, "bit_weak_signal": {"weak signal: connections, field diagnostic", "信号弱：检查连接，field diagnostic"}, "bit_hw_possible": {"possibly hardware: reseat, then diagnostics", "可能是硬件：重新插拔，再诊断"},
+	"class_unused": {"unused", "未使用"}, "class_informational": {"information", "信息"}, "class_none": {"none", "无"},
+}
+
+// say returns a label; an unknown key is itself, so that nothing is ever lost.
+func (b *book) say(key string) string { return say(b.lang, key) }
+
+func say(lang, key string) string {
+	w, ok := labels[key]
+	switch {
+	case !ok:
+		return key
+	case lang == "zh":
+		return w[1]
+	}
+	return w[0]
+}
+
+func (b *book) colon() string {
+	if b.lang == "zh" {
+		return "："
+	}
+	return ": "
+}
+
+func (b *book) semicolon() string {
+	if b.lang == "zh" {
+		return "；"
+	}
+	return "; "
+}

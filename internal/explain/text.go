@@ -1,0 +1,273 @@
+package explain
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/gpumedic/gpumedic/internal/lang"
+)
+
+// Width is the width of a terminal page.
+const Width = 80
+
+// maxUnits keeps a table of sub-codes on the screen; JSON has them all.
+const maxUnits = 60
+
+// Text renders a page for a terminal: at most Width cells a line, a Chinese character
+// counting two.
+func (p *Page) Text() string {
+	w := &pageWriter{b: &book{lang: p.Lang}}
+	w.head(p)
+	if p.Kind == KindSearch {
+		w.suggestions(p.Suggestions, "")
+		return w.String()
+	}
+	w.body(p)
+	w.refs(p)
+	for _, m := range p.Myths {
+		w.section("myths")
+		if m.Truth == "" {
+			w.item("", m.Claim)
+			continue
+		}
+		w.item("", quote(p.Lang, m.Claim)+": "+m.Truth)
+	}
+	for _, s := range p.Sources {
+		w.section("sources")
+		w.raw(s)
+	}
+	if len(p.Suggestions) > 0 {
+		w.suggestions(p.Suggestions, "suggestions")
+	}
+	return w.String()
+}
+
+func quote(l, s string) string {
+	if l == "zh" {
+		return "“" + s + "”"
+	}
+	return `"` + s + `"`
+}
+
+// pageWriter writes sections: a heading when the first item of a section comes.
+type pageWriter struct {
+	strings.Builder
+	b    *book
+	last string
+}
+
+func (w *pageWriter) head(p *Page) {
+	w.wrapped("", "", p.Title)
+	if p.Kind == KindSearch {
+		return
+	}
+	var parts []string
+	if p.Name != "" && p.Name != p.Title && !strings.Contains(p.Title, p.Name) {
+		parts = append(parts, p.Name)
+	}
+	if c := w.b.classWords(p.Class); c != "" {
+		parts = append(parts, c)
+	}
+	if len(parts) > 0 {
+		w.wrapped("  ", "  ", strings.Join(parts, " · "))
+	}
+	if p.Low {
+		w.wrapped("  ", "  ", "! "+w.b.say("lowConfidence"))
+	}
+}
+
+func (w *pageWriter) body(p *Page) {
+	if p.Meaning != "" && !strings.HasSuffix(p.Title, p.Meaning) {
+		w.section("meaning")
+		w.item("", p.Meaning)
+	}
+	if len(p.Facts) > 0 {
+		w.WriteByte('\n')
+		pad := 0
+		for _, f := range p.Facts {
+			pad = max(pad, min(cells(f.Name), 20))
+		}
+		for _, f := range p.Facts {
+			lead := "  " + f.Name + strings.Repeat(" ", max(0, pad-cells(f.Name))+2)
+			w.wrapped(lead, strings.Repeat(" ", pad+4), f.Value)
+		}
+		w.last = ""
+	}
+	for _, c := range p.Causes {
+		w.section("causes")
+		w.item("", c.Cause)
+		if c.Confirm != "" {
+			w.wrapped("      ", "      ", c.Confirm)
+		}
+	}
+	if p.Check != "" {
+		w.section("check")
+		w.item("", p.Check)
+	}
+	if p.Action != "" {
+		w.section("do")
+		w.item(w.b.say("action"), lang.Action(w.b.lang, p.Action)+" ["+p.Action+"]")
+	}
+	for _, s := range p.Steps {
+		w.section("do")
+		w.step(s)
+	}
+}
+
+func (w *pageWriter) step(s Step) {
+	text := s.Text
+	if s.Detail != "" {
+		text += ": " + s.Detail
+		if w.b.lang == "zh" {
+			text = s.Text + "：" + s.Detail
+		}
+	}
+	if s.Risk == "disruptive" || s.Risk == "destructive" {
+		text += " (" + w.b.say("risk_"+s.Risk) + ")"
+	}
+	w.item(s.When, text)
+	if s.Command != "" {
+		w.raw("  " + s.Command)
+	}
+}
+
+func (w *pageWriter) refs(p *Page) {
+	for i, u := range p.Units {
+		w.section("units")
+		if i == maxUnits {
+			w.item("", "…")
+			break
+		}
+		var parts []string
+		for _, s := range []string{u.Words, u.Severity, u.Action, u.Text} {
+			if s != "" {
+				parts = append(parts, s)
+			}
+		}
+		w.item(u.Name, strings.Join(parts, "  "))
+	}
+	for _, r := range p.Follows {
+		w.section("follows")
+		w.item(r.Key, r.Title)
+	}
+	for _, r := range p.Signals {
+		w.section("signals")
+		w.ref(r)
+	}
+	for _, r := range p.Faults {
+		w.section("faults")
+		w.ref(r)
+	}
+}
+
+func (w *pageWriter) ref(r Ref) {
+	how := r.How
+	if how != "" && r.Title != "" {
+		how += ", "
+		if w.b.lang == "zh" {
+			how = r.How + "，"
+		}
+	}
+	w.item(r.Key, how+r.Title)
+}
+
+func (w *pageWriter) suggestions(list []Suggestion, head string) {
+	if head != "" {
+		w.section(head)
+	} else {
+		w.WriteByte('\n')
+	}
+	for _, s := range list {
+		title := strings.TrimPrefix(strings.TrimPrefix(s.Title, s.Key), w.b.colon())
+		w.item(s.Key, title)
+	}
+}
+
+// section writes a heading once.
+func (w *pageWriter) section(key string) {
+	if w.last == key {
+		return
+	}
+	w.last = key
+	w.WriteString("\n" + w.b.say(key) + "\n")
+}
+
+// item writes "  label  text" with the text wrapped under itself.
+func (w *pageWriter) item(label, text string) {
+	lead, hang := "  ", "  "
+	if label != "" {
+		pad := max(0, 14-cells(label))
+		lead = "  " + label + strings.Repeat(" ", pad+2)
+		hang = strings.Repeat(" ", 18)
+	}
+	w.wrapped(lead, hang, text)
+}
+
+// raw writes a line that must stay in one piece (a command, an address).
+func (w *pageWriter) raw(s string) { w.WriteString("  " + s + "\n") }
+
+func (w *pageWriter) wrapped(lead, hang, text string) {
+	if cells(lead) > Width/2 { // a label that leaves no room gets its own line
+		w.WriteString(strings.TrimRight(lead, " ") + "\n")
+		lead = hang
+	}
+	line, used := lead, cells(lead)
+	start := true
+	for _, tok := range tokens(text) {
+		n := cells(tok)
+		if used+n > Width && !start && !(closing(tok) && used+n <= Width+2) {
+			w.WriteString(strings.TrimRight(line, " ") + "\n")
+			line, used, start = hang, cells(hang), true
+		}
+		if start && tok == " " {
+			continue
+		}
+		line += tok
+		used += n
+		start = false
+	}
+	w.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+func cells(s string) int { return runewidth.StringWidth(s) }
+
+// tokens splits into words, single spaces and wide characters, which may be parted;
+// closing punctuation stays with what it closes.
+func tokens(s string) []string {
+	var out []string
+	start := 0
+	cut := func(i int) {
+		if start < i {
+			out = append(out, s[start:i])
+		}
+	}
+	for i, r := range s {
+		if r != ' ' && r != '\n' && runewidth.RuneWidth(r) < 2 {
+			continue
+		}
+		cut(i)
+		n := utf8.RuneLen(r)
+		tok := s[i : i+n]
+		if r == '\n' {
+			tok = " "
+		}
+		if closing(tok) && len(out) > 0 && out[len(out)-1] != " " {
+			out[len(out)-1] += tok
+		} else {
+			out = append(out, tok)
+		}
+		start = i + n
+	}
+	cut(len(s))
+	return out
+}
+
+func closing(tok string) bool {
+	switch tok {
+	case "，", "。", "；", "：", "、", "）", "”", "》", "！", "？":
+		return true
+	}
+	return false
+}
