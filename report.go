@@ -77,7 +77,7 @@ type Finding struct {
 	Confidence   float64        `json:"confidence"`
 	Subject      Subject        `json:"subject"`
 	Also         []Subject      `json:"also,omitempty"` // further subjects hit by the same fault together
-	At           string         `json:"at,omitempty"` // time of the decisive line as the input states it
+	At           string         `json:"at,omitempty"`   // time of the decisive line as the input states it
 	FirstSeen    string         `json:"first_seen"`
 	LastSeen     string         `json:"last_seen"`
 	Count        int            `json:"count"`

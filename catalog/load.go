@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-//go:embed all:faults all:signals all:readings all:tables
+//go:embed all:faults all:signals all:readings all:tables groups.yaml
 var embedded embed.FS
 
 // Catalog is the whole knowledge.
@@ -22,6 +22,7 @@ type Catalog struct {
 	Matchers []Matcher
 	Readings []ReadingRule
 	Faults   map[string]*Fault
+	Groups   map[string][]Explains
 	Notes    []string // what --catalog added or replaced, shown to the user
 }
 
@@ -45,6 +46,11 @@ func Embedded() (*Catalog, error) { return Load(embedded) }
 // It checks the form only; [Validate] checks the sense.
 func Load(fsys fs.FS) (*Catalog, error) {
 	c := &Catalog{Faults: map[string]*Fault{}}
+	var g GroupFile
+	if err := decodeFile(fsys, "groups.yaml", &g); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	c.Groups = g.Groups
 	if err := c.loadSignals(fsys); err != nil {
 		return nil, err
 	}
@@ -146,6 +152,12 @@ func (c *Catalog) Overlay(dir string) error {
 
 func (c *Catalog) merge(u *Catalog, dir string) {
 	var added, replaced []string
+	if c.Groups == nil {
+		c.Groups = map[string][]Explains{}
+	}
+	for name, list := range u.Groups {
+		c.Groups[name] = list
+	}
 	for _, id := range u.FaultIDs() {
 		if c.Faults[id] != nil {
 			replaced = append(replaced, id)

@@ -152,7 +152,7 @@ type Fault struct {
 	Severity  string `yaml:"severity"`
 	Action    string `yaml:"action"`
 	// Scope is the kind of subject a hypothesis is about: gpu, node, process,
-	// port, nvswitch, nic, job. Signals of one scope form one hypothesis.
+	// port, nvswitch, nic, rank, job. Signals of one scope form one hypothesis.
 	Scope string `yaml:"scope"`
 	// Key names a field of the trigger that tells cases of the fault on one subject
 	// apart, as the code of a catalogued Xid does.
@@ -203,15 +203,22 @@ type Clue struct {
 	Why      Text     `yaml:"why"`
 }
 
-// Explains names a consequence.
+// Explains names a consequence: a signal, a whole other fault, or a group of
+// groups.yaml (a list that many faults share).
 type Explains struct {
 	Signal   string            `yaml:"signal"`
 	Fault    string            `yaml:"fault"`
+	Group    string            `yaml:"group"`
 	Where    map[string]string `yaml:"where"`
 	Relation string            `yaml:"relation"`
 	Before   Duration          `yaml:"before"` // default 5s: logs are written late
 	After    Duration          `yaml:"after"`  // default 1h
 	Why      Text              `yaml:"why"`
+}
+
+// GroupFile is groups.yaml: named lists of consequences.
+type GroupFile struct {
+	Groups map[string][]Explains `yaml:"groups"`
 }
 
 // CauseText is a possible cause and what would confirm it.

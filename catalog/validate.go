@@ -17,11 +17,11 @@ import (
 var (
 	layers     = []string{"hardware", "driver", "software"}
 	severities = []string{"critical", "error", "warning", "info"}
-	scopes     = []string{"gpu", "node", "process", "port", "nvswitch", "nic", "job"}
+	scopes     = []string{"gpu", "node", "process", "port", "nvswitch", "nic", "rank", "job"}
 	strengths  = []string{"", "certain", "strong", "moderate", "weak"}
 	likelihood = []string{"high", "medium", "low"}
 	risks      = []string{"safe", "disruptive", "destructive"}
-	relations  = []string{"", "same_gpu", "upstream_port", "downstream", "same_process", "same_node", "same_port", "same_nvswitch", "any"}
+	relations  = []string{"", "same_gpu", "upstream_port", "downstream", "same_process", "same_node", "same_rank", "same_port", "same_nvswitch", "any"}
 	levels     = []string{"", "fact", "notice", "abnormal"}
 	origins    = []string{"", "any", "kernel"}
 	// Actions are the ids of the action ladder, least harm first.
@@ -264,8 +264,10 @@ func (v *validator) consequences(ft *Fault) {
 	for i := range ft.Explains {
 		e := &ft.Explains[i]
 		switch {
-		case e.Signal == "" && e.Fault == "":
-			v.at(f, "neither signal nor fault is named", "explains", i)
+		case e.Signal == "" && e.Fault == "" && e.Group == "":
+			v.at(f, "neither signal, fault nor group is named", "explains", i)
+		case e.Group != "" && v.whole.Groups[e.Group] == nil:
+			v.at(f, fmt.Sprintf("no group %q in groups.yaml", e.Group), "explains", i, "group")
 		case e.Fault == ft.ID:
 			v.at(f, "a fault does not explain itself", "explains", i, "fault")
 		case e.Fault != "" && v.whole.Faults[e.Fault] == nil:

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -292,10 +293,17 @@ func remedies(f *catalog.Fault, action, lang string, vars map[string]string) []g
 		if r.For != "" && !contains(kinds(r.For), action) {
 			continue
 		}
-		out = append(out, gpumedic.Remedy{Step: fillIn(r.Step.In(lang), vars), Command: fillIn(r.Command, vars), Risk: r.Risk})
+		step, command := fillIn(r.Step.In(lang), vars), fillIn(r.Command, vars)
+		if openVariable.MatchString(step) {
+			continue // a number that this evidence does not give
+		}
+		out = append(out, gpumedic.Remedy{Step: step, Command: command, Risk: r.Risk})
 	}
 	return out
 }
+
+// openVariable is a {field} that no evidence filled.
+var openVariable = regexp.MustCompile(`\{[a-z][a-z0-9_]*\}`)
 
 func checks(f *catalog.Fault, lang string, vars map[string]string) []gpumedic.Check {
 	out := []gpumedic.Check{}
@@ -449,7 +457,7 @@ func (w *world) figures(h *hypothesis) map[string]any {
 }
 
 func hasUnit(k string) bool {
-	for _, u := range []string{"_bytes", "_kb", "_mib", "_gib", "_s", "_ms", "_w", "_watts", "_celsius", "_mhz", "_gtps", "_gbps", "_percent"} {
+	for _, u := range []string{"_bytes", "_kb", "_mib", "_gib", "_s", "_ms", "_w", "_watts", "_celsius", "_mhz", "_gtps", "_gbps", "_percent", "_count", "_tokens"} {
 		if strings.HasSuffix(k, u) {
 			return true
 		}

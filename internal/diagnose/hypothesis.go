@@ -177,6 +177,11 @@ func scopeKey(scope string, p place) string {
 		return p.node + "|?"
 	case "port":
 		return p.node + "|" + p.port
+	case "rank":
+		if p.rank != nil {
+			return number(*p.rank)
+		}
+		return p.node + "|pid:" + number(p.pid)
 	case "job":
 		return ""
 	}
@@ -306,6 +311,9 @@ func (h *hypothesis) completePlace(w *world) {
 		}
 		if h.at.gpu == "" {
 			h.at.gpu, h.at.pci = p.gpu, p.pci
+		}
+		if h.at.rank == nil {
+			h.at.rank = p.rank
 		}
 		if h.at.nvsw == "" {
 			h.at.nvsw = p.nvsw

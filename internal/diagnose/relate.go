@@ -17,6 +17,7 @@ type place struct {
 	nvsw string
 	pid  int
 	proc string
+	rank *int
 }
 
 const (
@@ -32,7 +33,7 @@ const (
 func (w *world) locate(s *gpumedic.Signal) place {
 	node := w.topo.Node(s.Subject)
 	p := place{node: node, port: s.Subject.Port, nvsw: s.Subject.NVSwitch,
-		pid: s.Subject.Process.PID, proc: s.Subject.Process.Name}
+		pid: s.Subject.Process.PID, proc: s.Subject.Process.Name, rank: s.Subject.Rank}
 	g := s.Subject.GPU
 	if g.PCI == "" {
 		if a := gpumedic.NormalPCI(s.Field("pci")); a != "" {
@@ -61,8 +62,11 @@ func (w *world) related(h *hypothesis, i int, relation string) bool {
 	if relation == "" {
 		relation = defaultRelation(h.rule.Scope)
 	}
-	if relation == "any" {
+	switch relation {
+	case "any":
 		return true
+	case "same_rank":
+		return a.rank == nil || h.at.rank == nil || *a.rank == *h.at.rank
 	}
 	if !sameNode(a.node, h.at.node) {
 		return false

@@ -57,7 +57,13 @@ func compileRules(c *catalog.Catalog) *rules {
 			supports: clues(f.Supports), against: clues(f.Against)}
 		for i := range f.Explains {
 			e := &f.Explains[i]
-			fr.explains = append(fr.explains, explain{e, kinds(e.Signal), tests(e.Where)})
+			for j := range c.Groups[e.Group] { // an entry of a group stands as if written here
+				x := &c.Groups[e.Group][j]
+				fr.explains = append(fr.explains, explain{x, kinds(x.Signal), tests(x.Where)})
+			}
+			if e.Group == "" {
+				fr.explains = append(fr.explains, explain{e, kinds(e.Signal), tests(e.Where)})
+			}
 		}
 		for i := range f.Actions {
 			fr.actions = append(fr.actions, actionRule{&f.Actions[i], clues(f.Actions[i].When)})

@@ -35,7 +35,9 @@ func (b *book) xid(code int, text string) (Page, bool) {
 	for _, f := range x.Follows {
 		p.Follows = append(p.Follows, Ref{Key: f, Title: b.titleOf(f)})
 	}
-	b.units(&p, code)
+	if text == "" { // a line has its own decoding
+		b.units(&p, code)
+	}
 	b.uses(&p, key)
 	b.myths(&p, key)
 	return p, true
@@ -81,10 +83,10 @@ func (b *book) decoded(p *Page, key, text string) {
 func (b *book) buckets(p *Page, x *catalog.Xid) {
 	for _, s := range []struct{ when, id string }{{b.say("atOnce"), x.Immediate}, {b.say("ifAgain"), x.Investigatory}} {
 		bk, ok := b.t.Bucket(s.id)
-		if !ok || s.id == "unused" {
+		if !ok || s.id == "unused" || s.when == b.say("ifAgain") && x.Immediate == x.Investigatory {
 			continue
 		}
-		p.Steps = append(p.Steps, Step{When: s.when, Text: b.in(bk.Meaning) + " (" + strings.ToUpper(bk.ID) + ")", Detail: b.in(bk.Steps)})
+		p.Steps = append(p.Steps, Step{When: s.when, Text: b.in(bk.Meaning) + b.paren(strings.ToUpper(bk.ID)), Detail: b.in(bk.Steps)})
 		p.Sources = addMissing(p.Sources, bk.Sources...)
 	}
 }
@@ -99,28 +101,44 @@ func (b *book) units(p *Page, code int) {
 	case code == 74:
 		b.bits(p)
 	}
+	b.nvlink5(p, code)
+}
+
+// nvlink5 lists the sub-codes of one Xid: status words that mean the same share a row.
+func (b *book) nvlink5(p *Page, code int) {
+	inferred := false
 	for _, r := range b.t.NVLink5Rows(code) {
-		u := Unit{Name: strings.ToUpper(r.Unit), Severity: r.Severity, Words: b.wordsOf(r)}
+		u := Unit{Name: strings.ToUpper(r.Unit), Severity: r.Severity, Words: wordsOf(r)}
 		if bk, ok := b.t.Bucket(r.Immediate); ok {
 			u.Action = bk.Action
-			u.Text = b.in(bk.Meaning)
+		}
+		if r.Immediate == "xid_154_eval" {
+			u.Text = b.say("unless154")
 		}
 		if reason, ok := b.t.LinkReason(r.Reason); ok {
-			u.Name = strconv.Itoa(r.Reason)
+			u.Name = fmt.Sprintf(b.say("reason"), r.Reason)
 			u.Text = b.in(reason.Meaning)
-			if reason.Low {
-				u.Text += b.say("lowNote")
+			inferred = inferred || reason.Low
+		}
+		if n := len(p.Units); n > 0 && u.Words != "" {
+			last := &p.Units[n-1]
+			if last.Name == u.Name && last.Severity == u.Severity && last.Action == u.Action && last.Text == u.Text {
+				last.Words += " " + u.Words
+				continue
 			}
 		}
 		p.Units = append(p.Units, u)
 	}
+	if inferred {
+		p.fact(b.say("note"), b.say("reasonNote"))
+	}
 }
 
-func (b *book) wordsOf(r *catalog.NVLink5) string {
+func wordsOf(r *catalog.NVLink5) string {
 	if r.AnyStatus {
 		return ""
 	}
-	return fmt.Sprintf("0x%08x", r.ErrStatus)
+	return fmt.Sprintf("0x%x", r.ErrStatus)
 }
 
 func (b *book) bits(p *Page) {
@@ -181,10 +199,14 @@ func (b *book) printed(p *Page, chip, word string) {
 	}
 }
 
+var apiNames = map[string]string{
+	"driver": "CUDA", "runtime": "CUDA", "runtime-legacy": "CUDA (< 10.1)", "nvml": "NVML", "nccl": "NCCL", "nccl-log": "NCCL",
+	"pytorch": "PyTorch NCCL", "cudnn9": "cuDNN 9", "cudnn8": "cuDNN 8", "cublas": "cuBLAS",
+}
+
 // code is the page of a library's return code.
 func (b *book) code(c *catalog.Code) Page {
-	name := map[string]string{"driver": "CUDA", "runtime": "CUDA", "runtime-legacy": "CUDA (< 10.1)", "nvml": "NVML", "nccl": "NCCL", "nccl-log": "NCCL", "pytorch": "PyTorch NCCL",
-		"cudnn9": "cuDNN 9", "cudnn8": "cuDNN 8", "cublas": "cuBLAS"}[c.API]
+	name := apiNames[c.API]
 	p := Page{Kind: KindCode, Key: c.Kind(), Name: c.Symbol, Meaning: b.in(c.Meaning), Class: []string{c.Class}, Action: c.Action, Low: c.Low, Sources: c.Sources}
 	p.Title = name
 	if c.Number >= 0 {
@@ -212,7 +234,7 @@ func (b *book) code(c *catalog.Code) Page {
 	}
 	for _, x := range c.Xids {
 		key := "xid." + strings.TrimSpace(x)
-		p.Follows = append(p.Follows, Ref{Key: key, Title: b.titleOf(key)})
+		p.Signals = append(p.Signals, Ref{Key: key, Title: b.titleOf(key), How: b.say("lookFor")})
 	}
 	b.uses(&p, p.Key)
 	b.myths(&p, p.Key)
@@ -347,10 +369,22 @@ func (b *book) titleOf(key string) string {
 	return ""
 }
 
-// firstClause is a meaning short enough for a title.
+// firstClause is a meaning short enough for a title. "Not used on A100 and newer. On
+// Volta and older: X" is titled X.
 func firstClause(s string) string {
-	for _, end := range []string{"; ", "；", " (", "（", ": ", "："} {
-		if i := strings.Index(s, end); i > 12 {
+	for _, end := range []string{"; ", "；", ": ", "："} {
+		i := strings.Index(s, end)
+		if i <= 0 {
+			continue
+		}
+		if head := s[:i]; strings.Contains(head, ". ") || strings.Contains(head, "。") {
+			s = s[i+len(end):]
+		} else if i > 20 {
+			s = head
+		}
+	}
+	for _, paren := range [][2]string{{" (", ")"}, {"（", "）"}} {
+		if i := strings.LastIndex(s, paren[0]); i > 20 && strings.HasSuffix(s, paren[1]) {
 			s = s[:i]
 		}
 	}

@@ -3,7 +3,7 @@ package explain
 // labels are the page's own words. Texts about codes and faults live in the catalog.
 var labels = map[string][2]string{
 	"meaning": {"meaning", "含义"}, "class": {"class", "类别"}, "causes": {"causes", "可能原因"}, "check": {"check", "检查"},
-	"do": {"do", "处理步骤"}, "action": {"first", "首先"}, "follows": {"usually follows", "通常跟在其后出现"}, "faults": {"faults of the catalog", "相关故障"},
+	"do": {"do", "处理步骤"}, "action": {"first", "首先"}, "follows": {"usually follows", "通常出现在这些之后"}, "faults": {"faults of the catalog", "相关故障"},
 	"signals": {"signals", "相关信号"}, "myths": {"often said, but wrong", "常见误解"}, "sources": {"sources", "依据"}, "units": {"decoded", "细分解读"},
 	"suggestions": {"see also", "另见"}, "found": {"did you mean", "您要找的可能是"},
 	"atOnce": {"at once", "立即"}, "ifAgain": {"to investigate", "调查"}, "fixedWhen": {"fixed when", "复核"},
@@ -14,10 +14,13 @@ var labels = map[string][2]string{
 	"stickyUnknown": {"not stated by the vendor", "厂商未说明"}, "since": {"since", "始于"}, "driverName": {"driver API", "驱动 API"}, "runtimeName": {"runtime", "运行时"},
 	"legacy": {"before CUDA 10.1", "CUDA 10.1 之前"}, "stage": {"stage", "阶段"}, "status": {"status", "状态"}, "number": {"number", "编号"},
 	"recovery": {"recovery action", "恢复建议"}, "bucket": {"resolution bucket", "处理档位"}, "example": {"example", "示例"}, "register": {"register %d", "寄存器 %d"},
-	"shows": {"shows it", "触发"}, "explains": {"follows from it", "连带现象"}, "explainsIt": {"explains it", "可解释它"}, "triggers": {"triggered by it", "由它触发"}, "supports": {"supported by it", "由它佐证"},
+	"shows": {"shows it", "可看出它"}, "lookFor": {"look for it in the kernel log", "查内核日志有无此项"}, "others": {"also", "另有"}, "explains": {"follows from it", "连带现象"}, "explainsIt": {"explains it", "可解释它"}, "triggers": {"triggered by it", "由它触发"}, "supports": {"supported by it", "由它佐证"},
 	"risk_disruptive": {"disruptive", "有影响"}, "risk_destructive": {"DESTRUCTIVE", "有破坏性"},
 	"lowConfidence":   {"second-hand or weak source: read with care", "来源为二手或较弱，请谨慎对待"},
-	"lowNote":         {" (number inferred)", "（编号为推断）"},
+	"reason":          {"reason %d", "原因 %d"},
+	"unless154":       {"unless an Xid 154 says more", "有 Xid 154 时以它为准"},
+	"note":            {"note", "说明"},
+	"reasonNote":      {"reasons other than 21 and 32 to 37 are named after NVIDIA's link tools; that the numbers are the same is inferred", "除 21 与 32–37 外，原因名称取自 NVIDIA 链路工具；编号相同是推断"},
 	"containedWord":   {"Fatal when not contained, else Non-fatal", "未被隔离时 Fatal，否则 Non-fatal"},
 	"sxidWord":        {`the word "Fatal" or "Non-fatal" in the log line wins over the table`, "以日志行里的 Fatal 或 Non-fatal 为准，表中仅供参考"},
 	"unknownXid":      {"Xid %d: not in the catalogue", "Xid %d：目录中没有"},
@@ -61,4 +64,12 @@ func (b *book) semicolon() string {
 		return "；"
 	}
 	return "; "
+}
+
+// paren puts a remark behind a text.
+func (b *book) paren(s string) string {
+	if b.lang == "zh" {
+		return "（" + s + "）"
+	}
+	return " (" + s + ")"
 }

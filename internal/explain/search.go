@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/gpumedic/gpumedic/catalog"
 )
 
 // entry is one thing that words can find.
@@ -163,7 +165,7 @@ func (b *book) entries() []entry {
 		if c.API == "driver" {
 			names = names[:2] // the runtime's row has them
 		}
-		add(c.Symbol, c.Symbol+numberIn(c.Number), 0.8, names, c.Meaning.EN, c.Meaning.ZH)
+		add(c.Symbol, codeTitle(c), 0.8, names, c.Meaning.EN, c.Meaning.ZH)
 	}
 	for i := range b.c.Matchers {
 		m := &b.c.Matchers[i]
@@ -188,11 +190,16 @@ func codeWordsKey(api string, n int, symbol string) string {
 	return api + "." + symbol
 }
 
-func numberIn(n int) string {
-	if n < 0 {
-		return ""
+// codeTitle is "CUDA 100: no CUDA-capable device is detected".
+func codeTitle(c *catalog.Code) string {
+	t := apiNames[c.API]
+	if c.Number >= 0 {
+		t += " " + strconv.Itoa(c.Number)
 	}
-	return " (" + strconv.Itoa(n) + ")"
+	if c.Message != "" {
+		t += ": " + c.Message
+	}
+	return t
 }
 
 func (e *entry) put(text string, weight float64) {

@@ -32,7 +32,7 @@ func (p *Page) Text() string {
 			w.item("", m.Claim)
 			continue
 		}
-		w.item("", quote(p.Lang, m.Claim)+": "+m.Truth)
+		w.item("", quote(p.Lang, m.Claim)+w.b.colon()+m.Truth)
 	}
 	for _, s := range p.Sources {
 		w.section("sources")
@@ -56,6 +56,7 @@ type pageWriter struct {
 	strings.Builder
 	b    *book
 	last string
+	pad  int // width of the label column, 0 for the usual one
 }
 
 func (w *pageWriter) head(p *Page) {
@@ -125,7 +126,7 @@ func (w *pageWriter) step(s Step) {
 		}
 	}
 	if s.Risk == "disruptive" || s.Risk == "destructive" {
-		text += " (" + w.b.say("risk_"+s.Risk) + ")"
+		text += w.b.paren(w.b.say("risk_" + s.Risk))
 	}
 	w.item(s.When, text)
 	if s.Command != "" {
@@ -141,7 +142,7 @@ func (w *pageWriter) refs(p *Page) {
 			break
 		}
 		var parts []string
-		for _, s := range []string{u.Words, u.Severity, u.Action, u.Text} {
+		for _, s := range []string{u.Words, u.Severity, u.actionWords(w.b.lang), u.Text} {
 			if s != "" {
 				parts = append(parts, s)
 			}
@@ -150,27 +151,70 @@ func (w *pageWriter) refs(p *Page) {
 	}
 	for _, r := range p.Follows {
 		w.section("follows")
+		w.pad = padOf(p.Follows)
 		w.item(r.Key, r.Title)
 	}
-	for _, r := range p.Signals {
-		w.section("signals")
-		w.ref(r)
+	w.list("signals", p.Signals)
+	w.list("faults", p.Faults)
+}
+
+func (u *Unit) actionWords(l string) string {
+	if u.Action == "" {
+		return ""
 	}
-	for _, r := range p.Faults {
-		w.section("faults")
-		w.ref(r)
+	return lang.Action(l, u.Action)
+}
+
+// list writes references: those that say what the page is about one a line, those
+// that only follow or explain as one paragraph for each relation.
+func (w *pageWriter) list(section string, refs []Ref) {
+	var rest []string // relations in order
+	keys := map[string][]string{}
+	var main []Ref
+	for _, r := range refs {
+		if r.How == w.b.say("explains") || r.How == w.b.say("explainsIt") || r.How == w.b.say("supports") {
+			if keys[r.How] == nil {
+				rest = append(rest, r.How)
+			}
+			keys[r.How] = append(keys[r.How], r.Key)
+			continue
+		}
+		main = append(main, r)
+	}
+	for _, r := range main {
+		w.section(section)
+		w.pad = padOf(main)
+		w.item(r.Key, joinHow(w.b.lang, r))
+	}
+	w.pad = 0
+	for _, how := range rest {
+		w.section(section)
+		const most = 24
+		list := keys[how]
+		more := ""
+		if len(list) > most {
+			list, more = list[:most], " …"
+		}
+		w.item(how, strings.Join(list, ", ")+more)
 	}
 }
 
-func (w *pageWriter) ref(r Ref) {
-	how := r.How
-	if how != "" && r.Title != "" {
-		how += ", "
-		if w.b.lang == "zh" {
-			how = r.How + "，"
-		}
+func joinHow(l string, r Ref) string {
+	switch {
+	case r.How == "" || r.Title == "":
+		return r.How + r.Title
+	case l == "zh":
+		return r.How + "：" + r.Title
 	}
-	w.item(r.Key, how+r.Title)
+	return r.How + ": " + r.Title
+}
+
+func padOf(refs []Ref) int {
+	n := 14
+	for _, r := range refs {
+		n = max(n, min(cells(r.Key), 30))
+	}
+	return n
 }
 
 func (w *pageWriter) suggestions(list []Suggestion, head string) {
@@ -178,6 +222,10 @@ func (w *pageWriter) suggestions(list []Suggestion, head string) {
 		w.section(head)
 	} else {
 		w.WriteByte('\n')
+	}
+	w.pad = 14
+	for _, s := range list {
+		w.pad = max(w.pad, min(cells(s.Key), 30))
 	}
 	for _, s := range list {
 		title := strings.TrimPrefix(strings.TrimPrefix(s.Title, s.Key), w.b.colon())
@@ -191,6 +239,7 @@ func (w *pageWriter) section(key string) {
 		return
 	}
 	w.last = key
+	w.pad = 0
 	w.WriteString("\n" + w.b.say(key) + "\n")
 }
 
@@ -198,9 +247,9 @@ func (w *pageWriter) section(key string) {
 func (w *pageWriter) item(label, text string) {
 	lead, hang := "  ", "  "
 	if label != "" {
-		pad := max(0, 14-cells(label))
-		lead = "  " + label + strings.Repeat(" ", pad+2)
-		hang = strings.Repeat(" ", 18)
+		column := max(w.pad, 14)
+		lead = "  " + label + strings.Repeat(" ", max(0, column-cells(label))+2)
+		hang = strings.Repeat(" ", column+4)
 	}
 	w.wrapped(lead, hang, text)
 }
@@ -239,7 +288,11 @@ func tokens(s string) []string {
 	var out []string
 	start := 0
 	cut := func(i int) {
-		if start < i {
+		switch last := len(out) - 1; {
+		case start >= i:
+		case last >= 0 && opening(out[last]):
+			out[last] += s[start:i]
+		default:
 			out = append(out, s[start:i])
 		}
 	}
@@ -253,15 +306,22 @@ func tokens(s string) []string {
 		if r == '\n' {
 			tok = " "
 		}
-		if closing(tok) && len(out) > 0 && out[len(out)-1] != " " {
-			out[len(out)-1] += tok
-		} else {
+		switch last := len(out) - 1; {
+		case last >= 0 && (closing(tok) && out[last] != " " || opening(out[last])):
+			out[last] += tok
+		default:
 			out = append(out, tok)
 		}
 		start = i + n
 	}
 	cut(len(s))
 	return out
+}
+
+// opening punctuation never ends a line.
+func opening(tok string) bool {
+	r, _ := utf8.DecodeLastRuneInString(tok)
+	return strings.ContainsRune("（“《", r)
 }
 
 func closing(tok string) bool {

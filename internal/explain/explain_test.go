@@ -1,0 +1,190 @@
+package explain
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/gpumedic/gpumedic/catalog"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+func load(t testing.TB) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// tablesOnly is a catalog without faults and matchers: what the goldens show then
+// depends on the vendor's tables alone.
+func tablesOnly() *catalog.Catalog { return &catalog.Catalog{Faults: map[string]*catalog.Fault{}} }
+
+func TestGoldens(t *testing.T) {
+	c := tablesOnly()
+	want := map[string]bool{}
+	for name, q := range map[string]string{
+		"xid-94": "xid 94", "xid-79": "Xid79", "xid-31": "xid: 31", "xid-154": "xid 154", "xid-74": "xid 74", "xid-145": "xid 145",
+		"xid-149-line": "NVRM: Xid (PCI:0000:3b:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x004505c6 0x00000000)",
+		"xid-unknown":  "xid 999", "xid-177": "xid 177", "sxid-20034": "sxid 20034", "cuda-700": "cuda 700",
+		"cuda-ecc": "CUDA_ERROR_ECC_UNCORRECTABLE", "nvml-18": "nvml 18", "nccl": "nccl ncclSystemError", "rminit": "rminit 0x62:0x40",
+		"words-ecc": "uncorectable ecc", "number": "8",
+	} {
+		for _, l := range []string{"en", "zh"} {
+			p, err := Explain(c, q, l)
+			if err != nil {
+				t.Errorf("%s: %v", q, err)
+				continue
+			}
+			file := filepath.Join("testdata", name+"."+l+".txt")
+			want[file] = true
+			got := "$ gpumedic explain --lang " + l + " '" + q + "'\n" + p.Text()
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			b, err := os.ReadFile(file)
+			if err != nil || string(b) != got {
+				t.Errorf("%s differs (go test -update rewrites it): %v\n%s", file, err, got)
+			}
+		}
+	}
+	files, _ := filepath.Glob("testdata/*.txt")
+	for _, f := range files {
+		if !want[f] {
+			t.Errorf("%s: no test writes this golden any more", f)
+		}
+	}
+}
+
+// What a query must lead to, in the whole catalog.
+func TestQueriesFindTheirPage(t *testing.T) {
+	c := load(t)
+	for q, want := range map[string]string{
+		"xid 94": "xid.94", "XID94": "xid.94", "Xid: 94": "xid.94", "xid-94": "xid.94", "xid error 94": "xid.94", "xid.94": "xid.94", "94": "xid.94",
+		"sxid 20034": "sxid.20034", "SXID:20034": "sxid.20034", "20034": "sxid.20034",
+		"cuda 700": "cuda.700", "CUDA error 700": "cuda.700", "cuda.700": "cuda.700", "cudaErrorIllegalAddress": "cuda.700", "CUDA_ERROR_ILLEGAL_ADDRESS": "cuda.700",
+		"RuntimeError: CUDA error: CUDA_ERROR_ECC_UNCORRECTABLE": "cuda.214",
+		"nvml 18": "nvml.18", "NVML_ERROR_GPU_IS_LOST": "nvml.15", "nccl 6": "nccl.ncclRemoteError", "nccl ncclSystemError": "nccl.ncclSystemError",
+		"CUBLAS_STATUS_ALLOC_FAILED": "cublas.CUBLAS_STATUS_ALLOC_FAILED", "cudnn 4004": "cudnn.CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
+		"rminit 0x62:0x40": "nvrm.rminit_failed", "NVRM: GPU 0000:3b:00.0: RmInitAdapter failed! (0x62:0x40:2393)": "nvrm.rminit_failed", "NV_ERR_GPU_IS_LOST": "NV_ERR_GPU_IS_LOST",
+		"gpu-fell-off-bus": "gpu-fell-off-bus", "gpu fell off bus": "gpu-fell-off-bus", "recovery drain and reset": "recovery drain_reset", "RESET_GPU": "reset_gpu",
+		"掉卡": "gpu-fell-off-bus", "fallen off the bus": "gpu-fell-off-bus",
+		"nvidia-nvswitch0: SXid (PCI:0000:a9:00.0): 24007, Fatal, sourcetrack timeout error (First)": "sxid.24007",
+		"NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.":                 "xid.79",
+	} {
+		for _, l := range []string{"en", "zh"} {
+			p, err := Explain(c, q, l)
+			if err != nil || p.Key != want {
+				t.Errorf("%q (%s): key %q, error %v, want %q; suggestions %v", q, l, p.Key, err, want, p.Suggestions)
+			}
+		}
+	}
+}
+
+// Words without one clear answer lead to suggestions that hold the right one.
+func TestWordsSuggest(t *testing.T) {
+	c := load(t)
+	for q, want := range map[string]string{
+		"fell off the bus": "xid.79|gpu-fell-off-bus|xid 79", "显存不足": "cuda.2", "out of memory": "cuda.2", "行重映射": "xid.63|row-remap-pending|xid 63",
+		"uncorectable ecc": "xid 48", "gsp tiemout": "gsp-rpc-timeout|xid 119", "nvlink down": "xid.149|nvlink-link-down|xid 149", "illegal memory access": "illegal-address|cudaErrorIllegalAddress",
+		"driver library version mismatch": "nvml.18|driver-library-mismatch", "不可纠正错误": "xid.48|xid 48|ecc-uncorrectable", "device-side assert": "cuda.710",
+	} {
+		p, err := Explain(c, q, "zh")
+		if err != nil {
+			t.Errorf("%q: %v", q, err)
+			continue
+		}
+		found := p.Key
+		for _, s := range p.Suggestions {
+			found += " | " + s.Key
+		}
+		ok := false
+		for w := range strings.SplitSeq(want, "|") {
+			ok = ok || strings.Contains(" | "+found+" | ", " | "+w+" | ")
+		}
+		if !ok {
+			t.Errorf("%q leads to %s, want one of %s", q, found, want)
+		}
+	}
+	for _, q := range []string{"", "   ", "blargh zzzqq", "\x00\xff"} {
+		if p, err := Explain(c, q, "en"); err == nil {
+			t.Errorf("%q gives %q", q, p.Title)
+		}
+	}
+	if _, err := Explain(c, "blargh zzzqq", "en"); !errors.Is(err, ErrNothing) {
+		t.Errorf("error %v is not ErrNothing", err)
+	}
+}
+
+// Every page of every table fits the terminal in both languages, has sources and
+// survives JSON.
+func TestEveryPage(t *testing.T) {
+	c := load(t)
+	var queries []string
+	for _, x := range c.Tables().Xids() {
+		queries = append(queries, x.Kind())
+	}
+	for _, x := range c.Tables().SXids() {
+		queries = append(queries, x.Kind())
+	}
+	for _, x := range c.Tables().Codes() {
+		queries = append(queries, x.Symbol)
+	}
+	queries = append(queries, c.FaultIDs()...)
+	for _, q := range queries {
+		for _, l := range []string{"en", "zh"} {
+			p, err := Explain(c, q, l)
+			if err != nil {
+				t.Errorf("%s: %v", q, err)
+				continue
+			}
+			if p.Kind == KindSearch || p.Meaning == "" || len(p.Sources) == 0 {
+				t.Errorf("%s (%s): kind %s, meaning %q, sources %v", q, l, p.Kind, p.Meaning, p.Sources)
+			}
+			checkWidth(t, q, &p)
+			if _, err := json.Marshal(p); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// checkWidth allows what must not be broken: addresses, commands and one long word.
+func checkWidth(t *testing.T, q string, p *Page) {
+	t.Helper()
+	for line := range strings.SplitSeq(p.Text(), "\n") {
+		if runewidth.StringWidth(line) <= Width || strings.HasPrefix(line, "    ") || strings.Contains(line, "http") {
+			continue
+		}
+		if !strings.Contains(strings.TrimSpace(line), " ") {
+			continue
+		}
+		t.Errorf("%s (%s): %d cells: %q", q, p.Lang, runewidth.StringWidth(line), line)
+	}
+}
+
+func FuzzExplain(f *testing.F) {
+	for _, s := range []string{"xid 79", "掉卡", "cuda 700", "0x62:0x40", "Xid (: 5", "\xff\xfe", "recovery 9", "nccl.", "."} {
+		f.Add(s)
+	}
+	c := tablesOnly()
+	f.Fuzz(func(t *testing.T, q string) {
+		p, err := Explain(c, q, "zh")
+		if err == nil && p.Title == "" {
+			t.Errorf("%q: no title", q)
+		}
+		_ = p.Text()
+	})
+}
