@@ -61,7 +61,7 @@ func Run(ctx context.Context, whole, part *catalog.Catalog, fsys fs.FS) (Result,
 			}
 		}
 	}
-	return r, r.examples(ctx, whole, part)
+	return r, r.examples(ctx, part)
 }
 
 func (r *Result) fail(where, what string) { r.Failures = append(r.Failures, Failure{where, what}) }
@@ -153,32 +153,37 @@ func explains(f gpumedic.Finding, kind string) bool {
 	return false
 }
 
-// examples scans each example line alone with the whole catalog.
-func (r *Result) examples(ctx context.Context, whole, part *catalog.Catalog) error {
-	s, err := scan.New(whole, decode.New(whole.Tables()))
-	if err != nil {
-		return err
-	}
+// examples scans each example and near miss with the one matcher that it belongs to:
+// another matcher may well give the same kind for the neighbour's line.
+func (r *Result) examples(ctx context.Context, part *catalog.Catalog) error {
 	for i := range part.Matchers {
 		m := &part.Matchers[i]
+		s, err := scan.New(&catalog.Catalog{Matchers: []catalog.Matcher{*m}}, decode.New(part.Tables()))
+		if err != nil {
+			return err
+		}
+		signals := func(text string) ([]gpumedic.Signal, error) {
+			res, err := s.Scan(ctx, []source.Input{source.FromBytes("example", []byte(text))}, scan.Options{})
+			return res.Signals, err
+		}
 		where := m.Pos.File + " matcher " + m.ID
 		for _, e := range m.Examples {
 			r.Examples++
-			res, err := s.Scan(ctx, []source.Input{source.FromBytes("example", []byte(e.Line))}, scan.Options{})
+			sigs, err := signals(e.Line)
 			if err != nil {
 				return err
 			}
-			if msg := differs(m, e.Want, res.Signals); msg != "" {
+			if msg := differs(m, e.Want, sigs); msg != "" {
 				r.fail(where, fmt.Sprintf("example %q: %s", e.Line, msg))
 			}
 		}
 		for _, l := range m.NearMisses {
 			r.NearMisses++
-			res, err := s.Scan(ctx, []source.Input{source.FromBytes("near miss", []byte(l))}, scan.Options{})
+			sigs, err := signals(l)
 			if err != nil {
 				return err
 			}
-			for _, sig := range res.Signals {
+			for _, sig := range sigs {
 				if couldBe(m.Kind, sig.Kind) {
 					r.fail(where, fmt.Sprintf("near miss %q gives %s", l, sig.Kind))
 				}
