@@ -48,38 +48,42 @@
 //	                     unbound_inst_block unsupported_aperture compression_failure poisoned …
 //	     access_type     read write atomic prefetch (with phys_ or virt_ kept in access_space)
 //	     access_space    virt | phys
-//	32   pbdma channel intr  ; 43 45 8 44 46 109 62: channel
-//	45   detail          preemptive_removal | process_exit where the text says which
+//	8 31 32 39 40 41 43 44 45 46 68…72 109   channel, intr, error_text (ctx_switch_timeout …), info
 //	48   location        dram | sram ; unit (framebuffer, l2, sm, …) ; partition subpartition address
 //	54   detail          power_cable
-//	62 122 123 124 143   status_words
+//	62   status_words     hex words that only the vendor can read
 //	63 64 160 161 177    detail (below), address, bank, what (row|page|bank|channel|lts|tpc), index
 //	     63  row_remap_new page_retired bank_remap_new row_remap_pending
 //	     64  table_full bank_exhausted no_spare hw_limit reserved_row internal inforom_write
 //	         inforom_full already_pending disabled address_error page_retire_failed
 //	         page_already_retired row_remap_failed unknown
-//	     64  detail_class  exhausted | pending | recording | unknown
-//	74   link, severity fatal|nonfatal, nvlink_detail fatal|train_failed|minion|…,
+//	     64 161  detail_class  exhausted | pending | recording | unknown
+//	     64  reason          the words after "DRAM Retirement failed due to"
+//	     160 lts_repair_new channel_repair_new ; 161 no_spare
+//	74   link, severity fatal|nonfatal, nvlink_detail fatal|nonfatal|train_failed|minion,
 //	     registers (seven words), nvlink_verdict ignore secondary ecc_parity hw_possible
-//	     weak_signal repeat_report fabric_reset unlisted (strongest), bits (reg.bit:verdict|…),
+//	     weak_signal repeat_report fabric_reset ecc_threshold unexpected unlisted (the strongest of
+//	     all set bits), bits (register.bit:verdict|…, registers counted from 1),
 //	     peer (PCI address of the remote end)
 //	78   detail          driver_incompatible | type_unsupported
 //	79   detail          fell_off
-//	92   detail          interrupts_disabled | sm_storm ; partition
+//	92   detail          interrupts_disabled | sm_storm | high_rate ; partition
 //	94 95  containment contained|uncontained ; unit dram l2 sm gcc mmu pcie ce ctxsw … ;
 //	     location_numbers, address, rst yes|no, drst yes|no ; location dram|sram
 //	119 175  timeout_s function function_name rm_gpu gsp_instance rpc_data history yes
-//	120  detail          crash | task_exception | init_failed | … ; task exception pc rm_gpu partition
-//	121  link severity corrected ; 173: link
+//	120  detail          crash | task_exception | task_error | init_failed ; task exception cause pc
+//	                     rm_gpu partition ; error_code reason (of task_error)
+//	121 173  link
 //	136  links           numbers of the links, joined by "|"
-//	137  engine client address fault_type access_type as 31; link
+//	137  engine client address fault_type access_type as 31 ; unit link rm_gpu detail (priv_error)
 //	140  dram ltc mmu pcie  counts; units the units with a count above zero, joined by "|"
-//	143  status          boot status word
+//	143  status          boot status word ; status_words
 //	144…150  unit (saw_mvb rlw_src_track netir_link_evt …), severity fatal|nonfatal|link_fatal,
 //	     xc (0|1: confined to other GPUs), injected yes|no, link, intrinfo, errstatus,
 //	     debug (the other words), subcode, layout pre_r575|r575|both, subunit, decoded yes|no|ambiguous,
 //	     link_down_reason (21), link_down_text (peer_down_unknown …), local remote (effect),
-//	     origin hw|sw|hw_sw|fw ; immediate, investigatory and action then come from the decode table
+//	     origin hw|sw|hw_sw|fw ; immediate, investigatory and action then come from the decode table.
+//	     A field driver_version ("570.124.06"), when there, decides the layout; else both are tried
 //	154  recovery_from recovery (none|reset|reboot|drain_p2p|drain_reset|recover_imex), from to (numbers),
 //	     action ; level fact when recovery is none
 //	156 157  tpc gpc spare same_gpc|other_gpc|none
@@ -92,25 +96,29 @@
 // # Decoder "sxid" (needs code, text; uses severity and link when the matcher has them)
 //
 //	severity   fatal | nonfatal | correctable, as the line prints it
-//	fatality   the judgement: the line's word when it has one, else the table's:
-//	           fatal | nonfatal | always_fatal | potentially_fatal | unknown
-//	name       NVIDIA's name ; unit host nport_ingress … ; link ; action ; catalogued ; recovery
-//	           ignore | reset_all | restart_jobs | check_link | cooling | power_cycle | reboot | support …
+//	fatality   the judgement: the line's word when it has one, else the table's: always_fatal
+//	           potentially_fatal fatal nonfatal depends_containment depends_chip not_stated unknown
+//	table_fatality  the table's alone
+//	name       NVIDIA's name ; unit host ingress egress nvlink_dlpl soe … ; link ; action ; catalogued
+//	recovery   ignore watch check_link restart_jobs check_config cooling module power_cycle reset_all
+//	           reboot unknown
 //	first      yes when the line says (First) ; reason text after the link
 //
 // # Decoder "rminit" (needs stage, status)
 //
-//	stage_name status_name stage_phase class classes action hint (token of the row)
+//	stage_name status_name (lower case, without NV_ERR_) stage_phase class classes action catalogued
+//	hint       gpu_lost power stale_state memory timeout reset_required unsupported version … of the status
 //
-// # Decoder "aer" (needs severity or text; uses status, mask)
+// # Decoder "aer" (needs severity or text; uses status, mask, bit_names)
 //
 //	severity corrected|nonfatal|fatal ; bits rxerr|badtlp|… ; masked (bits set but masked) ;
 //	layer physical|data_link|transaction ; agent receiver|transmitter|requester|completer ;
-//	aer_hint link_quality|surprise_down|completion_timeout|poison|noise|config|internal
+//	aer_hint link_quality|surprise_down|completion_timeout|
+//	         completion_abort|poison|noise|config|internal (the strongest of the bits)
 //
 // # Decoder "cuda" (needs one of number, symbol, text; uses api = runtime|driver)
 //
-//	number symbol (as printed) symbol_driver symbol_runtime class sticky yes|no|maybe
+//	number symbol symbol_driver symbol_runtime class sticky yes|no|maybe
 //	era current|legacy (runtime numbers before CUDA 10.1) action
 //
 // # Decoder "nvml" (needs one of number, symbol, text)

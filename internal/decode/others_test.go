@@ -2,6 +2,9 @@ package decode
 
 import (
 	"fmt"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/gpumedic/gpumedic"
@@ -77,6 +80,32 @@ func TestDecodersKeepGivenFields(t *testing.T) {
 	s := decodeAs("xid", map[string]string{"code": "31", "text": "MMU Fault: ENGINE CE0 HUBCLIENT_CE0 faulted @ 0x1_0. Fault is of type FAULT_PTE ACCESS_TYPE_VIRT_READ", "engine": "mine", "pid": "7"})
 	if s.Fields["engine"] != "mine" || s.Fields["pid"] != "7" || s.Fields["client"] != "hubclient_ce0" {
 		t.Errorf("fields %v", s.Fields)
+	}
+}
+
+// Fault authors write `where:` on these fields, so doc.go names each of them.
+func TestFieldsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := map[string]bool{}
+	for w := range strings.FieldsFuncSeq(string(doc), func(r rune) bool { return !(r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9') }) {
+		words[w] = true
+	}
+	b, err := os.ReadFile("xid_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("NVRM: Xid [^\"]+").FindAllString(string(b), -1) {
+		if !head.MatchString(m) {
+			continue
+		}
+		for k := range decodeXid(t, m).Fields {
+			if !words[k] {
+				t.Errorf("field %s is not in doc.go (from %s)", k, m)
+			}
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ var (
 	subpartRE    = regexp.MustCompile(`(?i)sub-?partition\s*[:=]?\s*(\d+)`)
 	dramWordRE   = regexp.MustCompile(`(?i)\b(?:framebuffer|frame buffer|fb|dram|hbm\w*|vidmem|video memory|fbpa)\b`)
 	sramWordRE   = regexp.MustCompile(`(?i)\b(?:sram|l1|l2|ltc|lts|sm|register file|texture|shared memory|shm|cbu|gcc|gpccs|fecs|mmu|pmu|pcie|hshub|ce|ctxsw|gsp|icache|dcache|lrf|rf)\b`)
-	parenAddrRE  = regexp.MustCompile(`\(\s*(0x[0-9a-fA-F]+)\s*\)`)
+	parenAddrRE  = regexp.MustCompile(`\(\s*(0x[0-9a-fA-F]+)\s*[,)]`)
 	addrAtRE     = regexp.MustCompile(`(?i)\bat (?:address )?(0x[0-9a-f]+)`)
 	containedRE  = regexp.MustCompile(`(?i)\b(Contained|Uncontained)\s*:\s*([^(.]+?)\s*(?:\(([^)]*)\)?)?\s*(?:\.|$)`)
 	containWord  = regexp.MustCompile(`(?i)\b(contained|uncontained)\b`)

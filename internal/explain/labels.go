@@ -18,6 +18,7 @@ var labels = map[string][2]string{
 	"risk_disruptive": {"disruptive", "有影响"}, "risk_destructive": {"DESTRUCTIVE", "有破坏性"},
 	"lowConfidence":   {"second-hand or weak source: read with care", "来源为二手或较弱，请谨慎对待"},
 	"reason":          {"reason %d", "原因 %d"},
+	"bitSet":          {"if bit %d (before R575) or bit %d of the first word is set", "当首字的位 %d（R575 之前）或位 %d 置位时"},
 	"unless154":       {"unless an Xid 154 says more", "有 Xid 154 时以它为准"},
 	"note":            {"note", "说明"},
 	"reasonNote":      {"reasons other than 21 and 32 to 37 are named after NVIDIA's link tools; that the numbers are the same is inferred", "除 21 与 32–37 外，原因名称取自 NVIDIA 链路工具；编号相同是推断"},

@@ -27,9 +27,6 @@ const (
 	Unexplained
 	UnexplainedHint
 	In
-	Read
-	Files
-	Lines
 	CouldNotRead
 	NothingRead
 	Alternatives
@@ -59,9 +56,6 @@ var words = map[Word][2]string{
 	Unexplained:     {"unexplained", "未能解释的信号"},
 	UnexplainedHint: {"abnormal, but no known fault explains it: keep the line and report it", "异常，但没有已知故障能解释：请保留原文并上报"},
 	In:              {"in", "历时"},
-	Read:            {"read", "已读取"},
-	Files:           {"inputs", "个输入"},
-	Lines:           {"lines", "行"},
 	CouldNotRead:    {"problem", "问题"},
 	NothingRead:     {"nothing could be read", "没有可读取的内容"},
 	Alternatives:    {"weighed and rejected", "已排除"},

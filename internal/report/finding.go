@@ -1,0 +1,261 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lang"
+)
+
+func where(f *gpumedic.Finding) string {
+	if len(f.Evidence) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s:%d)", filepath.Base(f.Evidence[0].Input), f.Evidence[0].Line)
+}
+
+func (p *printer) finding(f *gpumedic.Finding, first bool) {
+	indent := p.headline(f, first)
+	p.lines(indent, p.facts(f))
+	fmt.Fprintln(p)
+	if first {
+		p.lines("  ", printable(f.Summary))
+		fmt.Fprintln(p)
+	}
+	p.evidence(f)
+	p.consequences(f)
+	if first || p.All {
+		p.causes(f)
+	}
+	p.do(f)
+	for _, n := range f.NotThis {
+		p.hanging("  ", p.paint("1", p.say(lang.Not))+" ", n)
+	}
+	if len(f.NotThis) > 0 {
+		fmt.Fprintln(p)
+	}
+	p.verify(f)
+	if first || p.All {
+		p.sources(f)
+	}
+}
+
+func (p *printer) facts(f *gpumedic.Finding) string {
+	kind := lang.Term(p.Lang, f.Layer)
+	if f.Component != f.Layer {
+		kind += text(p.Lang, ", ", "，") + lang.Term(p.Lang, f.Component)
+	}
+	parts := []string{kind,
+		fmt.Sprintf("%s %.0f %%", p.say(lang.Confidence), 100*f.Confidence)}
+	if f.Subject.Node != "" {
+		parts = append(parts, p.say(lang.Node)+" "+f.Subject.Node)
+	}
+	if f.Subject.Process.Name != "" || f.Subject.Process.PID != 0 {
+		parts = append(parts, processText(f.Subject.Process))
+	}
+	if f.At != "" {
+		parts = append(parts, moment(p.Lang, f.At))
+	}
+	if len(f.Also) > 0 {
+		var names []string
+		for _, s := range f.Also {
+			names = append(names, s.GPU.String())
+		}
+		parts = append(parts, p.say(lang.Also)+" "+strings.Join(names, ", "))
+	}
+	if id := f.Subject.GPU; id.Serial != "" {
+		parts = append(parts, text(p.Lang, "serial ", "序列号 ")+id.Serial)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func moment(l, at string) string {
+	if s, ok := strings.CutSuffix(at, " s"); ok {
+		return fmt.Sprintf(text(l, "%s s after boot", "开机后 %s 秒"), clock(s+" s"))
+	}
+	return at
+}
+
+func processText(pr gpumedic.Process) string {
+	switch {
+	case pr.PID == 0:
+		return pr.Name
+	case pr.Name == "":
+		return fmt.Sprintf("pid %d", pr.PID)
+	}
+	return fmt.Sprintf("%s (pid %d)", printable(pr.Name), pr.PID)
+}
+
+func (p *printer) evidence(f *gpumedic.Finding) {
+	if len(f.Evidence) == 0 {
+		return
+	}
+	p.section(lang.Evidence)
+	list, left := limit(folded(f.Evidence, p.All), maxEvidence, p.All)
+	last := ""
+	for i := range list {
+		e := &list[i].EvidenceOut
+		note, mark := e.Note, e.Fields["text"]
+		if note == last {
+			note, mark = "", "" // nothing is said twice
+		} else {
+			last = note
+		}
+		p.line(e.Input, e.Line, e.At, decisive(e), count(p, e.Count, e.Span), note, mark)
+		if n := list[i].like; n > 0 {
+			fmt.Fprintf(p, "    %s\n", p.paint("2", fmt.Sprintf(text(p.Lang, "… %d more lines like these, to line %d", "… 另有 %d 行同类，至第 %d 行"), n, list[i].to)))
+		}
+	}
+	p.left(left)
+	fmt.Fprintln(p)
+}
+
+type fold struct {
+	gpumedic.EvidenceOut
+	like, to int
+}
+
+func folded(list []gpumedic.EvidenceOut, all bool) []fold {
+	var out []fold
+	run := 0
+	for _, e := range list {
+		n := len(out)
+		if n > 0 && !all && out[n-1].Signal == e.Signal && out[n-1].Note == e.Note && out[n-1].Input == e.Input {
+			if run++; run > 2 {
+				out[n-1].like++
+				out[n-1].to = e.Line
+				continue
+			}
+		} else {
+			run = 1
+		}
+		out = append(out, fold{EvidenceOut: e})
+	}
+	return out
+}
+
+func (p *printer) consequences(f *gpumedic.Finding) {
+	if len(f.Consequences) == 0 {
+		return
+	}
+	p.section(lang.Follows)
+	list, left := limit(alike(f.Consequences, p.All), maxConsequences, p.All)
+	last := ""
+	for _, c := range list {
+		note := c.Why
+		if note == last {
+			note = "" // nothing is said twice
+		} else {
+			last = note
+		}
+		p.line(c.Input, c.Line, "", message(c.Text), count(p, c.Count, ""), note, "")
+	}
+	p.left(left)
+	fmt.Fprintln(p)
+}
+
+func alike(list []gpumedic.Consequence, all bool) []gpumedic.Consequence {
+	if all {
+		return list
+	}
+	var out []gpumedic.Consequence
+	for _, c := range list {
+		if n := len(out); n > 0 && out[n-1].Signal == c.Signal && out[n-1].Input == c.Input && out[n-1].Why == c.Why {
+			out[n-1].Count += c.Count
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func limit[T any](list []T, n int, all bool) ([]T, int) {
+	if all || len(list) <= n+1 {
+		return list, 0
+	}
+	return list[:n], len(list) - n
+}
+
+func (p *printer) left(n int) {
+	if n > 0 {
+		fmt.Fprintf(p, "    … %d %s (--all)\n", n, p.say(lang.More))
+	}
+}
+
+func (p *printer) causes(f *gpumedic.Finding) {
+	if len(f.Causes) == 0 {
+		return
+	}
+	p.section(lang.Causes)
+	for i, c := range f.Causes {
+		p.hanging("    ", fmt.Sprintf("%d  ", i+1), c.Cause+fmt.Sprintf(" (%s)", lang.Term(p.Lang, c.Likelihood)))
+		if c.Confirm != "" {
+			p.hanging("       ", "? ", c.Confirm)
+		}
+	}
+	fmt.Fprintln(p)
+}
+
+func (p *printer) do(f *gpumedic.Finding) {
+	first := lang.Action(p.Lang, f.Action)
+	if f.ActionWhy != "" {
+		first += text(p.Lang, ": ", "：") + f.ActionWhy
+	}
+	p.hanging("  ", p.paint("1", p.say(lang.Do))+"  ", first)
+	for i, r := range f.Remedies {
+		step := r.Step
+		switch r.Risk {
+		case "disruptive":
+			step += " (" + p.say(lang.Risky) + ")"
+		case "destructive":
+			step += " (" + p.say(lang.Destructive) + ")"
+		}
+		p.hanging("    ", fmt.Sprintf("%d  ", i+1), step)
+		p.command("       ", r.Command)
+	}
+	fmt.Fprintln(p)
+}
+
+func (p *printer) command(indent, c string) {
+	for _, l := range strings.Split(strings.TrimSpace(c), "\n") {
+		if l != "" {
+			fmt.Fprintf(p, "%s%s\n", indent, p.paint("32", l))
+		}
+	}
+}
+
+func (p *printer) verify(f *gpumedic.Finding) {
+	head := p.say(lang.FixedWhen)
+	in := strings.Repeat(" ", cells(head)+4)
+	for i, c := range f.Verify {
+		if i == 0 {
+			p.hanging("  ", p.paint("1", head)+"  ", c.Check)
+		} else {
+			p.lines(in, c.Check)
+		}
+		p.command(in, c.Command)
+	}
+}
+
+func (p *printer) sources(f *gpumedic.Finding) {
+	if p.All {
+		for _, m := range f.Myths {
+			p.hanging("  ", p.say(lang.Myths)+"  ", m)
+		}
+		for _, a := range f.Alternatives {
+			p.hanging("  ", p.say(lang.Alternatives)+"  ", a.Fault+": "+a.WhyNot)
+		}
+	}
+	for i, s := range f.Sources {
+		head := p.say(lang.Sources)
+		if i > 0 {
+			head = strings.Repeat(" ", cells(head))
+		}
+		if i == 3 && !p.All {
+			break
+		}
+		fmt.Fprintf(p, "  %s  %s\n", p.paint("2", head), p.paint("2", strings.TrimPrefix(s, "https://")))
+	}
+}

@@ -1,0 +1,182 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lang"
+)
+
+func (p *printer) place(input string, no int) string {
+	switch {
+	case no > 0 && p.oneInput:
+		return fmt.Sprintf(text(p.Lang, "line %d", "第 %d 行"), no)
+	case no > 0:
+		return fmt.Sprintf("%s:%d", shorten(filepath.Base(input), 18), no)
+	}
+	return shorten(filepath.Base(input), 24)
+}
+
+func count(p *printer, n int, span string) string {
+	switch {
+	case n < 2:
+		return ""
+	case span == "":
+		return fmt.Sprintf(" (%dx)", n)
+	}
+	return fmt.Sprintf(" (%dx %s %s)", n, p.say(lang.In), span)
+}
+
+func (p *printer) line(input string, no int, at, body, times, note, mark string) {
+	col := "    " + pad(p.place(input, no), p.placeCol) + "  "
+	if at != "" {
+		col += pad(clock(at), 8) + "  "
+	}
+	in := cells(col)
+	if p.Width-in < 44 { // a long name: the text goes below it
+		fmt.Fprintln(p, p.paint("2", strings.TrimRight(col, " ")))
+		in = 8
+		col = strings.Repeat(" ", in)
+	}
+	width, rest := p.Width-in, strings.Repeat(" ", in)
+	body = shorten(printable(body), 3*width-cells(times)-4) + times
+	lines := wrap(body, width)
+	marked, part := markIn(lines, mark)
+	for i, l := range lines {
+		lead := rest
+		if i == 0 {
+			lead = p.paint("2", col)
+		}
+		fmt.Fprintf(p, "%s%s\n", lead, l)
+		if i == marked && note != "" {
+			note = p.caret(rest, l, part, note, width, i == len(lines)-1)
+		}
+	}
+	if note != "" {
+		p.paintWrapped(rest, "= ", note, "36")
+	}
+}
+
+func (p *printer) caret(rest, line, part, note string, width int, last bool) string {
+	at := cells(line[:strings.Index(line, part)])
+	n := cells(part)
+	fmt.Fprintf(p, "%s%s%s", rest, strings.Repeat(" ", at), p.paint("31", strings.Repeat("^", n)))
+	if last && at+n+1+cells(note) <= width {
+		fmt.Fprintf(p, " %s", p.paint("36", note))
+		note = ""
+	}
+	fmt.Fprintln(p)
+	return note
+}
+
+func markIn(lines []string, mark string) (line int, part string) {
+	mark = strings.TrimSpace(mark)
+	if mark == "" {
+		return -1, ""
+	}
+	for i, l := range lines {
+		if strings.Contains(l, mark) {
+			return i, mark
+		}
+	}
+	words := strings.Fields(mark)
+	for n := len(words) - 1; n > 1; n-- { // at least two words: one alone may stand elsewhere
+		head := strings.Join(words[:n], " ")
+		for i, l := range lines {
+			if strings.HasSuffix(l, head) {
+				return i, head
+			}
+		}
+	}
+	return -1, ""
+}
+
+func (p *printer) paintWrapped(indent, head, s, code string) {
+	for i, l := range wrap(s, p.Width-cells(indent)-cells(head)) {
+		if i > 0 {
+			head = strings.Repeat(" ", cells(head))
+		}
+		fmt.Fprintf(p, "%s%s\n", indent, p.paint(code, head+l))
+	}
+}
+
+func clock(at string) string {
+	if i := strings.LastIndexByte(at, ' '); i > 0 && strings.Count(at, ":") == 2 {
+		return at[i+1:]
+	}
+	if s, ok := strings.CutSuffix(at, " s"); ok {
+		if i := strings.IndexByte(s, '.'); i > 0 && len(s) > i+4 {
+			s = s[:i+4]
+		}
+		return s
+	}
+	return at
+}
+
+func pad(s string, n int) string {
+	if w := cells(s); w < n {
+		return s + strings.Repeat(" ", n-w)
+	}
+	return s
+}
+
+func decisive(e *gpumedic.EvidenceOut) string {
+	if e.Mark[0] > 0 && e.Mark[0] < len(e.Text) {
+		return strings.TrimSpace(e.Text[e.Mark[0]:])
+	}
+	return message(e.Text)
+}
+
+func message(s string) string {
+	for _, start := range []string{"NVRM: ", "nvidia-nvswitch", "kernel: ", "pcieport "} {
+		if i := strings.Index(s, start); i > 0 && i < 160 {
+			if start == "kernel: " {
+				i += len(start)
+			}
+			return s[i:]
+		}
+	}
+	return strings.TrimSpace(s)
+}
+
+func (p *printer) section(w lang.Word) { fmt.Fprintf(p, "  %s\n", p.paint("1", p.say(w))) }
+
+func (p *printer) lines(indent, s string) {
+	for _, l := range wrap(s, p.Width-cells(indent)) {
+		fmt.Fprintf(p, "%s%s\n", indent, l)
+	}
+}
+
+func (p *printer) hanging(indent, head, s string) {
+	in := cells(indent) + cells(unpainted(head))
+	for i, l := range wrap(s, p.Width-in) {
+		if i == 0 {
+			fmt.Fprintf(p, "%s%s%s\n", indent, head, l)
+			continue
+		}
+		fmt.Fprintf(p, "%s%s\n", strings.Repeat(" ", in), l)
+	}
+}
+
+func unpainted(s string) string {
+	for {
+		i := strings.Index(s, "\x1b[")
+		if i < 0 {
+			return s
+		}
+		j := strings.IndexByte(s[i:], 'm')
+		if j < 0 {
+			return s
+		}
+		s = s[:i] + s[i+j+1:]
+	}
+}
+
+func (p *printer) paint(code, s string) string {
+	if !p.Color || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
