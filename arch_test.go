@@ -21,6 +21,7 @@ var mayImport = map[string][]string{
 	"":                      {},
 	"catalog":               {},
 	"internal/lang":         {},
+	"internal/layout":       {},
 	"internal/topo":         {},
 	"internal/frame":        {},
 	"internal/source":       {},
@@ -29,7 +30,7 @@ var mayImport = map[string][]string{
 	"internal/scan":         {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section"},
 	"internal/decode":       {"catalog"},
 	"internal/diagnose":     {"catalog", "internal/topo"},
-	"internal/explain":      {"catalog", "internal/decode", "internal/lang"},
+	"internal/explain":      {"catalog", "internal/decode", "internal/lang", "internal/layout"},
 	"internal/report":       {"catalog", "internal/lang"},
 	// offline wires source, scan, decode and diagnose for recorded input.
 	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/source"},

@@ -129,13 +129,17 @@ const (
 	AssumedBoot // computed from monotonic time and a boot offset
 )
 
-// Known reports whether the stamp can be placed on the wall clock.
+// Known reports whether the stamp has a wall-clock time, perhaps without its year.
 func (s Stamp) Known() bool { return !s.Time.IsZero() }
+
+// Dated reports whether the year is known too. Stamps of inputs that never state a
+// year stand in the years around 0 and compare only with each other.
+func (s Stamp) Dated() bool { return s.Known() && s.Time.Year() >= 1970 }
 
 // Sub returns s−t and whether both can be compared (both on the wall clock, or
 // both since boot).
 func (s Stamp) Sub(t Stamp) (time.Duration, bool) {
-	if s.Known() && t.Known() {
+	if s.Known() && t.Known() && s.Dated() == t.Dated() {
 		return s.Time.Sub(t.Time), true
 	}
 	if s.HasMono && t.HasMono {

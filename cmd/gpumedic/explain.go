@@ -1,16 +1,70 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/gpumedic/gpumedic/internal/explain"
 )
 
 func (c *cli) explainCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "explain WHAT",
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("explain: being built")
+	var format, language, dir string
+	cmd := &cobra.Command{
+		Use:   "explain WHAT",
+		Short: "what an Xid, an error code or a fault means, and what to do",
+		Long: `explain tells what a code, a fault or a log line means: class, causes, action,
+what it follows, what is often said about it and wrong, sources.
+
+WHAT is a code (xid 94, sxid 20034, cuda 700, nvml 18, CUDA_ERROR_...,
+ncclSystemError, rminit 0x62:0x40), a fault id, a whole log line, or free words.`,
+		Example: `  gpumedic explain xid 94
+  gpumedic explain cuda 700 --lang zh
+  gpumedic explain row-remap-failure
+  gpumedic explain 掉卡
+  gpumedic explain --format json sxid 20034`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("read arguments: nothing to explain"), "for example: gpumedic explain xid 94")
+			}
+			l, err := outputLang(language)
+			if err != nil {
+				return err
+			}
+			cat, err := c.loadCatalog(dir)
+			if err != nil {
+				return err
+			}
+			page, err := explain.Explain(cat, strings.Join(args, " "), l)
+			if errors.Is(err, explain.ErrNothing) {
+				return usage(fmt.Errorf("explain %q: nothing known by that name", strings.Join(args, " ")), "gpumedic catalog list shows all faults")
+			}
+			if err != nil {
+				return err
+			}
+			return c.deliver("", func(w io.Writer) error { return writePage(w, &page, format) })
 		},
 	}
+	cmd.Flags().StringVar(&format, "format", "text", "text or json")
+	cmd.Flags().StringVar(&language, "lang", "", "en or zh (default: from the locale)")
+	cmd.Flags().StringVar(&dir, "catalog", "", "add or override catalog entries from `DIR`")
+	return cmd
+}
+
+func writePage(w io.Writer, p *explain.Page, format string) error {
+	switch format {
+	case "text":
+		_, err := io.WriteString(w, p.Text())
+		return err
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", " ")
+		e.SetEscapeHTML(false)
+		return e.Encode(p)
+	}
+	return usage(fmt.Errorf("read --format: unknown format %q", format), "formats are text and json")
 }

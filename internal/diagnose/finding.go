@@ -162,7 +162,7 @@ func (w *world) span(h *hypothesis) (first, last string) {
 // FormatStamp prints a stamp as RFC 3339 with the precision that the input had, "" when
 // it has no full date.
 func FormatStamp(s gpumedic.Stamp) string {
-	if !s.Known() || s.Time.Year() < 1970 {
+	if !s.Dated() {
 		return ""
 	}
 	layout := time.RFC3339

@@ -2,11 +2,10 @@ package explain
 
 import (
 	"strings"
-	"unicode/utf8"
-
-	"github.com/mattn/go-runewidth"
 
 	"github.com/gpumedic/gpumedic/internal/lang"
+
+	"github.com/gpumedic/gpumedic/internal/layout"
 )
 
 // Width is the width of a terminal page.
@@ -88,10 +87,10 @@ func (w *pageWriter) body(p *Page) {
 		w.WriteByte('\n')
 		pad := 0
 		for _, f := range p.Facts {
-			pad = max(pad, min(cells(f.Name), 20))
+			pad = max(pad, min(layout.Cells(f.Name), 20))
 		}
 		for _, f := range p.Facts {
-			lead := "  " + f.Name + strings.Repeat(" ", max(0, pad-cells(f.Name))+2)
+			lead := "  " + f.Name + strings.Repeat(" ", max(0, pad-layout.Cells(f.Name))+2)
 			w.wrapped(lead, strings.Repeat(" ", pad+4), f.Value)
 		}
 		w.last = ""
@@ -212,7 +211,7 @@ func joinHow(l string, r Ref) string {
 func padOf(refs []Ref) int {
 	n := 14
 	for _, r := range refs {
-		n = max(n, min(cells(r.Key), 30))
+		n = max(n, min(layout.Cells(r.Key), 30))
 	}
 	return n
 }
@@ -225,7 +224,7 @@ func (w *pageWriter) suggestions(list []Suggestion, head string) {
 	}
 	w.pad = 14
 	for _, s := range list {
-		w.pad = max(w.pad, min(cells(s.Key), 30))
+		w.pad = max(w.pad, min(layout.Cells(s.Key), 30))
 	}
 	for _, s := range list {
 		title := strings.TrimPrefix(strings.TrimPrefix(s.Title, s.Key), w.b.colon())
@@ -248,7 +247,7 @@ func (w *pageWriter) item(label, text string) {
 	lead, hang := "  ", "  "
 	if label != "" {
 		column := max(w.pad, 14)
-		lead = "  " + label + strings.Repeat(" ", max(0, column-cells(label))+2)
+		lead = "  " + label + strings.Repeat(" ", max(0, column-layout.Cells(label))+2)
 		hang = strings.Repeat(" ", column+4)
 	}
 	w.wrapped(lead, hang, text)
@@ -258,76 +257,12 @@ func (w *pageWriter) item(label, text string) {
 func (w *pageWriter) raw(s string) { w.WriteString("  " + s + "\n") }
 
 func (w *pageWriter) wrapped(lead, hang, text string) {
-	if cells(lead) > Width/2 { // a label that leaves no room gets its own line
+	if layout.Cells(lead) > layout.Cells(hang) { // a label that leaves no room gets its own line
 		w.WriteString(strings.TrimRight(lead, " ") + "\n")
 		lead = hang
 	}
-	line, used := lead, cells(lead)
-	start := true
-	for _, tok := range tokens(text) {
-		n := cells(tok)
-		if used+n > Width && !start && !(closing(tok) && used+n <= Width+2) {
-			w.WriteString(strings.TrimRight(line, " ") + "\n")
-			line, used, start = hang, cells(hang), true
-		}
-		if start && tok == " " {
-			continue
-		}
-		line += tok
-		used += n
-		start = false
+	for _, l := range layout.Wrap(strings.ReplaceAll(text, "\n", " "), Width-layout.Cells(hang)) {
+		w.WriteString(strings.TrimRight(lead+l, " ") + "\n")
+		lead = hang
 	}
-	w.WriteString(strings.TrimRight(line, " ") + "\n")
-}
-
-func cells(s string) int { return runewidth.StringWidth(s) }
-
-// tokens splits into words, single spaces and wide characters, which may be parted;
-// closing punctuation stays with what it closes.
-func tokens(s string) []string {
-	var out []string
-	start := 0
-	cut := func(i int) {
-		switch last := len(out) - 1; {
-		case start >= i:
-		case last >= 0 && opening(out[last]):
-			out[last] += s[start:i]
-		default:
-			out = append(out, s[start:i])
-		}
-	}
-	for i, r := range s {
-		if r != ' ' && r != '\n' && runewidth.RuneWidth(r) < 2 {
-			continue
-		}
-		cut(i)
-		n := utf8.RuneLen(r)
-		tok := s[i : i+n]
-		if r == '\n' {
-			tok = " "
-		}
-		switch last := len(out) - 1; {
-		case last >= 0 && (closing(tok) && out[last] != " " || opening(out[last])):
-			out[last] += tok
-		default:
-			out = append(out, tok)
-		}
-		start = i + n
-	}
-	cut(len(s))
-	return out
-}
-
-// opening punctuation never ends a line.
-func opening(tok string) bool {
-	r, _ := utf8.DecodeLastRuneInString(tok)
-	return strings.ContainsRune("（“《", r)
-}
-
-func closing(tok string) bool {
-	switch tok {
-	case "，", "。", "；", "：", "、", "）", "”", "》", "！", "？":
-		return true
-	}
-	return false
 }

@@ -46,6 +46,7 @@ func (d *Diagnoser) Run(ctx context.Context, inputs []source.Input, o Options) (
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
+	fillYears(res.Signals)
 	e := diagnose.New(d.cat)
 	for _, s := range res.Signals {
 		e.Add(s)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lang"
+	"github.com/gpumedic/gpumedic/internal/layout"
 )
 
 func where(f *gpumedic.Finding) string {
@@ -16,12 +17,34 @@ func where(f *gpumedic.Finding) string {
 	return fmt.Sprintf(" (%s:%d)", filepath.Base(f.Evidence[0].Input), f.Evidence[0].Line)
 }
 
+// headline prints the verdict line of a finding and returns the indent of what stands
+// below it.
+func (p *printer) headline(f *gpumedic.Finding, first bool) string {
+	word, color := p.say(lang.Fault), "31;1"
+	if f.Severity == gpumedic.SeverityWarning || f.Severity == gpumedic.SeverityInfo {
+		word, color = p.say(lang.Warning), "33;1"
+	}
+	if !first {
+		word = p.say(lang.AlsoFound)
+	}
+	indent := strings.Repeat(" ", layout.Cells(word)+2)
+	for i, l := range layout.Wrap(f.Headline, p.Width-len(indent)) {
+		if i == 0 {
+			fmt.Fprintf(p, "%s  %s\n", p.paint(color, word), p.paint("1", l))
+			continue
+		}
+		fmt.Fprintf(p, "%s%s\n", indent, p.paint("1", l))
+	}
+	return indent
+}
+
+// finding prints one finding: whole when it is the answer, shorter when it is another.
 func (p *printer) finding(f *gpumedic.Finding, first bool) {
 	indent := p.headline(f, first)
 	p.lines(indent, p.facts(f))
 	fmt.Fprintln(p)
 	if first {
-		p.lines("  ", printable(f.Summary))
+		p.lines("  ", f.Summary)
 		fmt.Fprintln(p)
 	}
 	p.evidence(f)
@@ -85,7 +108,7 @@ func processText(pr gpumedic.Process) string {
 	case pr.Name == "":
 		return fmt.Sprintf("pid %d", pr.PID)
 	}
-	return fmt.Sprintf("%s (pid %d)", printable(pr.Name), pr.PID)
+	return fmt.Sprintf("%s (pid %d)", pr.Name, pr.PID)
 }
 
 func (p *printer) evidence(f *gpumedic.Finding) {
@@ -228,7 +251,7 @@ func (p *printer) command(indent, c string) {
 
 func (p *printer) verify(f *gpumedic.Finding) {
 	head := p.say(lang.FixedWhen)
-	in := strings.Repeat(" ", cells(head)+4)
+	in := strings.Repeat(" ", layout.Cells(head)+4)
 	for i, c := range f.Verify {
 		if i == 0 {
 			p.hanging("  ", p.paint("1", head)+"  ", c.Check)
@@ -251,7 +274,7 @@ func (p *printer) sources(f *gpumedic.Finding) {
 	for i, s := range f.Sources {
 		head := p.say(lang.Sources)
 		if i > 0 {
-			head = strings.Repeat(" ", cells(head))
+			head = strings.Repeat(" ", layout.Cells(head))
 		}
 		if i == 3 && !p.All {
 			break

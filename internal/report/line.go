@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lang"
+	"github.com/gpumedic/gpumedic/internal/layout"
 )
 
 func (p *printer) place(input string, no int) string {
@@ -14,9 +15,9 @@ func (p *printer) place(input string, no int) string {
 	case no > 0 && p.oneInput:
 		return fmt.Sprintf(text(p.Lang, "line %d", "第 %d 行"), no)
 	case no > 0:
-		return fmt.Sprintf("%s:%d", shorten(filepath.Base(input), 18), no)
+		return fmt.Sprintf("%s:%d", layout.Shorten(filepath.Base(input), 18), no)
 	}
-	return shorten(filepath.Base(input), 24)
+	return layout.Shorten(filepath.Base(input), 24)
 }
 
 func count(p *printer, n int, span string) string {
@@ -34,15 +35,15 @@ func (p *printer) line(input string, no int, at, body, times, note, mark string)
 	if at != "" {
 		col += pad(clock(at), 8) + "  "
 	}
-	in := cells(col)
+	in := layout.Cells(col)
 	if p.Width-in < 44 { // a long name: the text goes below it
 		fmt.Fprintln(p, p.paint("2", strings.TrimRight(col, " ")))
 		in = 8
 		col = strings.Repeat(" ", in)
 	}
 	width, rest := p.Width-in, strings.Repeat(" ", in)
-	body = shorten(printable(body), 3*width-cells(times)-4) + times
-	lines := wrap(body, width)
+	body = layout.Shorten(body, 3*width-layout.Cells(times)-4) + times
+	lines := layout.Wrap(body, width)
 	marked, part := markIn(lines, mark)
 	for i, l := range lines {
 		lead := rest
@@ -60,10 +61,10 @@ func (p *printer) line(input string, no int, at, body, times, note, mark string)
 }
 
 func (p *printer) caret(rest, line, part, note string, width int, last bool) string {
-	at := cells(line[:strings.Index(line, part)])
-	n := cells(part)
+	at := layout.Cells(line[:strings.Index(line, part)])
+	n := layout.Cells(part)
 	fmt.Fprintf(p, "%s%s%s", rest, strings.Repeat(" ", at), p.paint("31", strings.Repeat("^", n)))
-	if last && at+n+1+cells(note) <= width {
+	if last && at+n+1+layout.Cells(note) <= width {
 		fmt.Fprintf(p, " %s", p.paint("36", note))
 		note = ""
 	}
@@ -94,9 +95,9 @@ func markIn(lines []string, mark string) (line int, part string) {
 }
 
 func (p *printer) paintWrapped(indent, head, s, code string) {
-	for i, l := range wrap(s, p.Width-cells(indent)-cells(head)) {
+	for i, l := range layout.Wrap(s, p.Width-layout.Cells(indent)-layout.Cells(head)) {
 		if i > 0 {
-			head = strings.Repeat(" ", cells(head))
+			head = strings.Repeat(" ", layout.Cells(head))
 		}
 		fmt.Fprintf(p, "%s%s\n", indent, p.paint(code, head+l))
 	}
@@ -116,7 +117,7 @@ func clock(at string) string {
 }
 
 func pad(s string, n int) string {
-	if w := cells(s); w < n {
+	if w := layout.Cells(s); w < n {
 		return s + strings.Repeat(" ", n-w)
 	}
 	return s
@@ -144,14 +145,14 @@ func message(s string) string {
 func (p *printer) section(w lang.Word) { fmt.Fprintf(p, "  %s\n", p.paint("1", p.say(w))) }
 
 func (p *printer) lines(indent, s string) {
-	for _, l := range wrap(s, p.Width-cells(indent)) {
+	for _, l := range layout.Wrap(s, p.Width-layout.Cells(indent)) {
 		fmt.Fprintf(p, "%s%s\n", indent, l)
 	}
 }
 
 func (p *printer) hanging(indent, head, s string) {
-	in := cells(indent) + cells(unpainted(head))
-	for i, l := range wrap(s, p.Width-in) {
+	in := layout.Cells(indent) + layout.Cells(unpainted(head))
+	for i, l := range layout.Wrap(s, p.Width-in) {
 		if i == 0 {
 			fmt.Fprintf(p, "%s%s%s\n", indent, head, l)
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lang"
+	"github.com/gpumedic/gpumedic/internal/layout"
 )
 
 // Markdown writes a report for a ticket: plain headings, lists and code, no HTML.
@@ -47,7 +48,7 @@ func (p *printer) mdFinding(f *gpumedic.Finding) {
 	if f.Severity == gpumedic.SeverityWarning || f.Severity == gpumedic.SeverityInfo {
 		word = p.say(lang.Warning)
 	}
-	fmt.Fprintf(p, "## %s: %s\n\n%s · `%s`\n\n%s\n\n", word, f.Headline, p.facts(f), f.Fault, printable(f.Summary))
+	fmt.Fprintf(p, "## %s: %s\n\n%s · `%s`\n\n%s\n\n", word, f.Headline, p.facts(f), f.Fault, f.Summary)
 	fmt.Fprintf(p, "**%s**\n\n", p.say(lang.Evidence))
 	list, left := limit(f.Evidence, maxEvidence, p.All)
 	for i := range list {
@@ -101,7 +102,7 @@ func (p *printer) mdLeft(n int) {
 }
 
 func (p *printer) mdLine(input string, no int, body string, n int, note string) {
-	fmt.Fprintf(p, "- `%s:%d` `%s`%s", code(filepath.Base(input)), no, code(shorten(printable(body), 300)), count(p, n, ""))
+	fmt.Fprintf(p, "- `%s:%d` `%s`%s", code(filepath.Base(input)), no, code(layout.Shorten(body, 300)), count(p, n, ""))
 	if note != "" {
 		fmt.Fprintf(p, "  \n  %s", note)
 	}
@@ -109,4 +110,4 @@ func (p *printer) mdLine(input string, no int, body string, n int, note string) 
 }
 
 // code makes a text safe inside backquotes.
-func code(s string) string { return strings.ReplaceAll(s, "`", "'") }
+func code(s string) string { return strings.NewReplacer("`", "'", "\n", " ").Replace(s) }

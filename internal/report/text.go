@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lang"
+	"github.com/gpumedic/gpumedic/internal/layout"
 )
 
 // Rules of the terminal form: the first line is the verdict; facts, then judgement,
@@ -41,14 +42,14 @@ func newPrinter(w io.Writer, r *gpumedic.Report, o Options) *printer {
 	p := &printer{Writer: bufio.NewWriter(w), Options: o, oneInput: len(r.Inputs) < 2}
 	for _, f := range r.Findings {
 		for _, e := range f.Evidence {
-			p.placeCol = max(p.placeCol, cells(p.place(e.Input, e.Line)))
+			p.placeCol = max(p.placeCol, layout.Cells(p.place(e.Input, e.Line)))
 		}
 		for _, c := range f.Consequences {
-			p.placeCol = max(p.placeCol, cells(p.place(c.Input, c.Line)))
+			p.placeCol = max(p.placeCol, layout.Cells(p.place(c.Input, c.Line)))
 		}
 	}
 	for _, u := range r.Unexplained {
-		p.placeCol = max(p.placeCol, cells(p.place(u.Input, u.Line)))
+		p.placeCol = max(p.placeCol, layout.Cells(p.place(u.Input, u.Line)))
 	}
 	return p
 }

@@ -1,4 +1,7 @@
-package report
+// Package layout fits text into terminal columns: Chinese characters are two cells
+// wide and lines may break between them, and nothing that a log holds may act on the
+// terminal.
+package layout
 
 import (
 	"strings"
@@ -7,12 +10,12 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// cells is the width of a text on a terminal: a Chinese character takes two cells.
-func cells(s string) int { return runewidth.StringWidth(s) }
+// Cells is the width of a text on a terminal: a Chinese character takes two cells.
+func Cells(s string) int { return runewidth.StringWidth(s) }
 
-// wrap breaks a text into lines of at most width cells: at spaces, and between
+// Wrap breaks a text into lines of at most width cells: at spaces, and between
 // Chinese characters. A word longer than a line is cut.
-func wrap(s string, width int) []string {
+func Wrap(s string, width int) []string {
 	if width < 8 {
 		width = 8
 	}
@@ -25,7 +28,7 @@ func wrap(s string, width int) []string {
 		used = 0
 	}
 	for _, tok := range tokens(s) {
-		n := cells(tok)
+		n := Cells(tok)
 		if used > 0 && used+n > width && !closing(tok) {
 			flush()
 			if tok == " " {
@@ -41,7 +44,7 @@ func wrap(s string, width int) []string {
 			line.WriteString(tok[:cut])
 			flush()
 			tok = tok[cut:]
-			n = cells(tok)
+			n = Cells(tok)
 		}
 		if used == 0 && tok == " " && len(lines) > 0 {
 			continue
@@ -55,26 +58,46 @@ func wrap(s string, width int) []string {
 	return lines
 }
 
-// tokens splits into words, single spaces and wide characters.
+// tokens splits into words, single spaces and wide characters, which may be parted;
+// closing punctuation stays with what it closes.
 func tokens(s string) []string {
 	var out []string
 	start := 0
-	for i, r := range s {
-		wide := runewidth.RuneWidth(r) > 1
-		if r != ' ' && !wide {
-			continue
-		}
-		if start < i {
+	cut := func(i int) {
+		switch last := len(out) - 1; {
+		case start >= i:
+		case last >= 0 && opening(out[last]):
+			out[last] += s[start:i]
+		default:
 			out = append(out, s[start:i])
 		}
+	}
+	for i, r := range s {
+		if r != ' ' && r != '\n' && runewidth.RuneWidth(r) < 2 {
+			continue
+		}
+		cut(i)
 		n := utf8.RuneLen(r)
-		out = append(out, s[i:i+n])
+		tok := s[i : i+n]
+		if r == '\n' {
+			tok = " "
+		}
+		switch last := len(out) - 1; {
+		case last >= 0 && (closing(tok) && out[last] != " " || opening(out[last])):
+			out[last] += tok
+		default:
+			out = append(out, tok)
+		}
 		start = i + n
 	}
-	if start < len(s) {
-		out = append(out, s[start:])
-	}
+	cut(len(s))
 	return out
+}
+
+// opening punctuation never ends a line.
+func opening(tok string) bool {
+	r, _ := utf8.DecodeLastRuneInString(tok)
+	return strings.ContainsRune("（“《", r)
 }
 
 // closing punctuation never begins a line.
@@ -99,9 +122,9 @@ func cutCells(s string, n int) int {
 	return len(s)
 }
 
-// shorten fits a text into n cells by cutting its middle, marked with "…".
-func shorten(s string, n int) string {
-	if cells(s) <= n || n < 8 {
+// Shorten fits a text into n cells by cutting its middle, marked with "…".
+func Shorten(s string, n int) string {
+	if Cells(s) <= n || n < 8 {
 		return s
 	}
 	head := cutCells(s, n*2/3)
@@ -117,9 +140,9 @@ func shorten(s string, n int) string {
 	return s[:head] + "…" + s[tail:]
 }
 
-// printable replaces control bytes and invalid UTF-8, which logs are full of and
+// Printable replaces control bytes and invalid UTF-8, which logs are full of and
 // terminals obey.
-func printable(s string) string {
+func Printable(s string) string {
 	clean := true
 	for _, r := range s {
 		if r < ' ' || r == utf8.RuneError || r == 0x7f || r >= 0x80 && r < 0xa0 {
@@ -134,6 +157,8 @@ func printable(s string) string {
 		switch {
 		case r == '\t':
 			return ' '
+		case r == '\n':
+			return r // wrapping turns it into a space
 		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == utf8.RuneError:
 			return '·'
 		}

@@ -1,0 +1,48 @@
+package layout
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestWrapKeepsWidthAndWords: no line is wider than asked, nothing is lost.
+func TestWrapKeepsWidthAndWords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOfN(rapid.SampledFrom([]rune("abc def,掉卡。显存 GPU-（")), 0, 200, -1).Draw(t, "s")
+		width := rapid.IntRange(10, 90).Draw(t, "width")
+		lines := Wrap(s, width)
+		for _, l := range lines {
+			if Cells(l) > width+2 { // closing punctuation may hang over by one wide cell
+				t.Fatalf("line %q is %d cells, want at most %d", l, Cells(l), width)
+			}
+		}
+		squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
+		if got := squeeze(strings.Join(lines, " ")); got != squeeze(s) {
+			t.Fatalf("wrap lost text: %q from %q", got, s)
+		}
+	})
+}
+
+func TestShorten(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"short", 10, "short"},
+		{"abcdefghijklmnopqrstuvwxyz", 13, "abcdefgh…wxyz"},
+	} {
+		if got := Shorten(tc.in, tc.n); got != tc.want {
+			t.Errorf("Shorten(%q, %d) = %q, want %q", tc.in, tc.n, got, tc.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		n := rapid.IntRange(8, 40).Draw(t, "n")
+		if got := Shorten(s, n); Cells(got) > n && Cells(s) > n {
+			t.Fatalf("%q is %d cells, want %d", got, Cells(got), n)
+		}
+	})
+}
