@@ -61,6 +61,9 @@ type InputInfo struct {
 	First    string   `json:"first,omitempty"` // RFC 3339, earliest and latest stamp read
 	Last     string   `json:"last,omitempty"`
 	Problems []string `json:"problems"`
+	// Incomplete: some of the input could not be read (permission, damage, a form
+	// that is not understood), so that nothing found in it does not mean healthy.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // Finding is a fault concluded from signals.
@@ -118,6 +121,7 @@ type Consequence struct {
 	Input  string `json:"input"`
 	Line   int    `json:"line"`
 	Text   string `json:"text,omitempty"`
+	Mark   [2]int `json:"mark,omitempty"` // the decisive part of Text, byte offsets
 	Count  int    `json:"count"`
 	Why    string `json:"why"`
 }

@@ -256,7 +256,7 @@ func (w *world) consequences(h *hypothesis) []gpumedic.Consequence {
 	for _, i := range list {
 		s := &w.signals[i]
 		out = append(out, gpumedic.Consequence{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line,
-			Text: s.Evidence.Text, Count: s.Count, Why: h.why[i]})
+			Text: s.Evidence.Text, Mark: s.Evidence.Mark, Count: s.Count, Why: h.why[i]})
 	}
 	return out
 }

@@ -44,6 +44,7 @@ type actionRule struct {
 type fieldTest struct {
 	field string
 	re    *regexp.Regexp
+	not   bool // "!expr": the value must not fit
 }
 
 // compileRules prepares every fault, in order of id. Expressions were checked when the
@@ -100,11 +101,12 @@ func kinds(s string) []string {
 func tests(where map[string]string) []fieldTest {
 	var out []fieldTest
 	for f, expr := range where {
+		expr, not := strings.CutPrefix(expr, "!")
 		re, err := regexp.Compile(`(?i)^(?:` + expr + `)$`)
 		if err != nil {
 			re = nil
 		}
-		out = append(out, fieldTest{f, re})
+		out = append(out, fieldTest{f, re, not})
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].field < out[j].field })
 	return out
@@ -122,7 +124,7 @@ func fits(s *gpumedic.Signal, kinds []string, where []fieldTest) bool {
 		return false
 	}
 	for _, t := range where {
-		if t.re == nil || !t.re.MatchString(fieldOf(s, t.field)) {
+		if t.re == nil || t.re.MatchString(fieldOf(s, t.field)) == t.not {
 			return false
 		}
 	}

@@ -126,7 +126,7 @@ func (p *printer) evidence(f *gpumedic.Finding) {
 		} else {
 			last = note
 		}
-		p.line(e.Input, e.Line, e.At, decisive(e), count(p, e.Count, e.Span), note, mark)
+		p.line(e.Input, e.Line, e.At, decisive(e.Text, e.Mark), count(p, e.Count, e.Span), note, mark)
 		if n := list[i].like; n > 0 {
 			fmt.Fprintf(p, "    %s\n", p.paint("2", fmt.Sprintf(text(p.Lang, "… %d more lines like these, to line %d", "… 另有 %d 行同类，至第 %d 行"), n, list[i].to)))
 		}
@@ -173,7 +173,7 @@ func (p *printer) consequences(f *gpumedic.Finding) {
 		} else {
 			last = note
 		}
-		p.line(c.Input, c.Line, "", message(c.Text), count(p, c.Count, ""), note, "")
+		p.line(c.Input, c.Line, "", decisive(c.Text, c.Mark), count(p, c.Count, ""), note, "")
 	}
 	p.left(left)
 	fmt.Fprintln(p)

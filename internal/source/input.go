@@ -18,6 +18,11 @@ type Input struct {
 	// Problems were met before reading. An input that cannot be opened at all has
 	// nothing but these.
 	Problems []string
+	// Incomplete says that Problems kept something from being read.
+	Incomplete bool
+	// Hint is what the path lets one guess of the text, for lines that do not say
+	// it themselves.
+	Hint Hint
 
 	open func() (io.ReadCloser, error)
 }
@@ -31,19 +36,19 @@ func FromBytes(name string, data []byte) Input {
 
 // FromReader makes an input of a stream that open starts.
 func FromReader(name string, open func() (io.ReadCloser, error)) Input {
-	return Input{Name: name, open: open}
+	return Input{Name: name, Hint: HintOf(name), open: open}
 }
 
 // fromFile makes an input of a path without touching it yet.
 func fromFile(path, node string) Input {
-	return Input{Name: path, Path: path, Node: node, open: func() (io.ReadCloser, error) {
+	return Input{Name: path, Path: path, Node: node, Hint: HintOf(path), open: func() (io.ReadCloser, error) {
 		return os.Open(path)
 	}}
 }
 
 // broken is an input of which only the problem is known.
 func broken(name, node, problem string) Input {
-	return Input{Name: name, Path: name, Node: node, Problems: []string{problem}}
+	return Input{Name: name, Path: name, Node: node, Problems: []string{problem}, Incomplete: true}
 }
 
 // Missing reports whether the input names a path where nothing is.

@@ -47,6 +47,7 @@ type Reader struct {
 	form     string
 	kind     string
 	problems []string
+	missed   bool // something could not be read
 
 	carry    []byte // start of the line after the last block
 	err      error  // sticky: io.EOF or what ended the stream early
@@ -68,14 +69,14 @@ func (in Input) Open(o Options) *Reader {
 		o.BlockSize = DefaultBlock
 	}
 	o.BlockSize = min(o.BlockSize, o.MaxLine)
-	r := &Reader{in: in, opts: o, line: 1, kind: KindUnknown, err: io.EOF}
+	r := &Reader{in: in, opts: o, line: 1, kind: KindUnknown, err: io.EOF, missed: in.Incomplete}
 	r.problems = append(r.problems, in.Problems...)
 	if in.open == nil {
 		return r
 	}
 	f, err := in.open()
 	if err != nil {
-		r.problem(pathProblem(err))
+		r.lost(pathProblem(err))
 		return r
 	}
 	r.closer = f
@@ -96,6 +97,10 @@ func (r *Reader) Kind() string { return r.kind }
 
 // Problems lists what was wrong so far.
 func (r *Reader) Problems() []string { return r.problems }
+
+// Incomplete reports whether something of the input could not be read. A line
+// that came in pieces was read all the same.
+func (r *Reader) Incomplete() bool { return r.missed }
 
 // Lines and Bytes say how much text was handed out.
 func (r *Reader) Lines() int {
@@ -127,6 +132,12 @@ func (r *Reader) problem(s string) {
 	r.problems = append(r.problems, s)
 }
 
+// lost notes a problem that kept something from being read.
+func (r *Reader) lost(s string) {
+	r.missed = true
+	r.problem(s)
+}
+
 // sniff decides the kind from the head and notes an empty or binary input.
 func (r *Reader) sniff() {
 	head, err := r.text.Peek(headSize)
@@ -137,7 +148,7 @@ func (r *Reader) sniff() {
 		return
 	}
 	if looksBinary(head) {
-		r.problem("looks like binary data, not text: scanned as it is, but expect little")
+		r.lost("looks like binary data, not text: scanned as it is, but expect little")
 		return
 	}
 	r.kind = KindOf(head)
@@ -260,23 +271,23 @@ func (r *Reader) endProblem() {
 	}
 	sofar := fmt.Sprintf("%d bytes of text were read before", r.offset)
 	if u, ok := errors.AsType[unreadable](err); ok {
-		r.problem(u.Error())
+		r.lost(u.Error())
 		return
 	}
 	_, damaged := errors.AsType[flate.CorruptInputError](err)
 	_, badBz := errors.AsType[bzip2.StructuralError](err)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		r.problem(r.form + " data ends early (truncated file?): " + sofar)
+		r.lost(r.form + " data ends early (truncated file?): " + sofar)
 	case errors.Is(err, gzip.ErrHeader) && r.offset > 0:
-		r.problem("bytes behind the gzip data are no gzip data and were left out")
+		r.lost("bytes behind the gzip data are no gzip data and were left out")
 	case errors.Is(err, gzip.ErrHeader):
-		r.problem("gzip header is damaged: nothing could be read")
+		r.lost("gzip header is damaged: nothing could be read")
 	case errors.Is(err, gzip.ErrChecksum):
-		r.problem("gzip checksum is wrong: the text may be damaged")
+		r.lost("gzip checksum is wrong: the text may be damaged")
 	case damaged || badBz:
-		r.problem(r.form + " data is damaged: " + sofar)
+		r.lost(r.form + " data is damaged: " + sofar)
 	default:
-		r.problem(pathProblem(err))
+		r.lost(pathProblem(err))
 	}
 }

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpumedic/gpumedic"
+)
+
+// planned are the verbs that remedies and verifications name and that this version does
+// not have yet. They end honestly, with what to use meanwhile, and stay out of --help.
+var planned = map[string]string{
+	"check":     "meanwhile: nvidia-smi -q -i GPU, lspci -vv -s GPU, and gpumedic diagnose on the kernel log",
+	"bandwidth": "meanwhile: nvbandwidth, or bandwidthTest of the CUDA samples",
+	"memtest":   "meanwhile: dcgmi diag -r 3",
+	"stress":    "meanwhile: dcgmi diag -r 4, or gpu-burn",
+	"run":       "meanwhile: run the command, keep its output, then gpumedic diagnose FILE",
+	"watch":     "meanwhile: dcgm-exporter for metrics, and gpumedic diagnose on the kernel log",
+	"verify":    "meanwhile: do the checks that the report lists under \"fixed when\"",
+}
+
+func (c *cli) plannedCmds() []*cobra.Command {
+	var out []*cobra.Command
+	for name, hint := range planned {
+		out = append(out, &cobra.Command{
+			Use: name, Hidden: true, DisableFlagParsing: true,
+			RunE: func(*cobra.Command, []string) error {
+				return hinted{fmt.Errorf("%s: not part of this version", name), hint, gpumedic.ExitUnknown}
+			},
+		})
+	}
+	return out
+}
