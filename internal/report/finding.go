@@ -94,6 +94,7 @@ func (p *printer) facts(f *gpumedic.Finding) string {
 	return strings.Join(parts, " · ")
 }
 
+// moment tells seconds since boot from a date.
 func moment(l, at string) string {
 	if s, ok := strings.CutSuffix(at, " s"); ok {
 		return fmt.Sprintf(text(l, "%s s after boot", "开机后 %s 秒"), clock(s+" s"))
@@ -135,11 +136,14 @@ func (p *printer) evidence(f *gpumedic.Finding) {
 	fmt.Fprintln(p)
 }
 
+// fold is an evidence line that stands for others of its kind.
 type fold struct {
 	gpumedic.EvidenceOut
 	like, to int
 }
 
+// folded keeps the first two of a run of evidence of one kind and one note, and counts
+// the rest.
 func folded(list []gpumedic.EvidenceOut, all bool) []fold {
 	var out []fold
 	run := 0
@@ -179,6 +183,8 @@ func (p *printer) consequences(f *gpumedic.Finding) {
 	fmt.Fprintln(p)
 }
 
+// alike folds neighbours of one kind and reason into one entry with a count: thirty
+// channels removed are one thing to read.
 func alike(list []gpumedic.Consequence, all bool) []gpumedic.Consequence {
 	if all {
 		return list
@@ -241,6 +247,7 @@ func (p *printer) do(f *gpumedic.Finding) {
 	fmt.Fprintln(p)
 }
 
+// command prints a command whole: one that is cut cannot be pasted.
 func (p *printer) command(indent, c string) {
 	for _, l := range strings.Split(strings.TrimSpace(c), "\n") {
 		if l != "" {

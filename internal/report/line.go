@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
 
+// place names a line: by number when there is one input, else "file:number".
 func (p *printer) place(input string, no int) string {
 	switch {
 	case no > 0 && p.oneInput:
@@ -20,6 +20,7 @@ func (p *printer) place(input string, no int) string {
 	return layout.Shorten(filepath.Base(input), 24)
 }
 
+// count says how often a line came: "(6x)", "(214x in 37 min)".
 func count(p *printer, n int, span string) string {
 	switch {
 	case n < 2:
@@ -30,6 +31,8 @@ func count(p *printer, n int, span string) string {
 	return fmt.Sprintf(" (%dx %s %s)", n, p.say(lang.In), span)
 }
 
+// line prints one line of an input: place, time, text of at most three lines, a mark
+// under the decisive part, a note.
 func (p *printer) line(input string, no int, at, body, times, note, mark string) {
 	col := "    " + pad(p.place(input, no), p.placeCol) + "  "
 	if at != "" {
@@ -60,6 +63,8 @@ func (p *printer) line(input string, no int, at, body, times, note, mark string)
 	}
 }
 
+// caret underlines the decisive part. The note follows on the same line where it
+// fits and nothing of the text comes after; else it is returned.
 func (p *printer) caret(rest, line, part, note string, width int, last bool) string {
 	at := layout.Cells(line[:strings.Index(line, part)])
 	n := layout.Cells(part)
@@ -72,6 +77,7 @@ func (p *printer) caret(rest, line, part, note string, width int, last bool) str
 	return note
 }
 
+// markIn finds the line that holds the decisive text, or the longest start of it.
 func markIn(lines []string, mark string) (line int, part string) {
 	mark = strings.TrimSpace(mark)
 	if mark == "" {
@@ -103,6 +109,7 @@ func (p *printer) paintWrapped(indent, head, s, code string) {
 	}
 }
 
+// clock drops the date, which the head line has, and cuts seconds since boot.
 func clock(at string) string {
 	if i := strings.LastIndexByte(at, ' '); i > 0 && strings.Count(at, ":") == 2 {
 		return at[i+1:]
@@ -123,13 +130,16 @@ func pad(s string, n int) string {
 	return s
 }
 
-func decisive(e *gpumedic.EvidenceOut) string {
-	if e.Mark[0] > 0 && e.Mark[0] < len(e.Text) {
-		return strings.TrimSpace(e.Text[e.Mark[0]:])
+// decisive is the part of a line that matters: from where the matcher began.
+func decisive(text string, mark [2]int) string {
+	if mark[0] > 0 && mark[0] < len(text) {
+		return strings.TrimSpace(text[mark[0]:])
 	}
-	return message(e.Text)
+	return message(text)
 }
 
+// message drops the framing of a consequence's line, as far as a known word marks
+// where the message begins.
 func message(s string) string {
 	for _, start := range []string{"NVRM: ", "nvidia-nvswitch", "kernel: ", "pcieport "} {
 		if i := strings.Index(s, start); i > 0 && i < 160 {
@@ -144,12 +154,14 @@ func message(s string) string {
 
 func (p *printer) section(w lang.Word) { fmt.Fprintf(p, "  %s\n", p.paint("1", p.say(w))) }
 
+// lines prints a wrapped paragraph.
 func (p *printer) lines(indent, s string) {
 	for _, l := range layout.Wrap(s, p.Width-layout.Cells(indent)) {
 		fmt.Fprintf(p, "%s%s\n", indent, l)
 	}
 }
 
+// hanging prints a wrapped paragraph whose first line starts with a head.
 func (p *printer) hanging(indent, head, s string) {
 	in := layout.Cells(indent) + layout.Cells(unpainted(head))
 	for i, l := range layout.Wrap(s, p.Width-in) {
@@ -161,6 +173,7 @@ func (p *printer) hanging(indent, head, s string) {
 	}
 }
 
+// unpainted drops colour codes, which take no cells.
 func unpainted(s string) string {
 	for {
 		i := strings.Index(s, "\x1b[")

@@ -54,7 +54,6 @@ func newPrinter(w io.Writer, r *gpumedic.Report, o Options) *printer {
 	return p
 }
 
-// place names a line: by number when there is one input, else "file:number".
 func (p *printer) say(w lang.Word) string { return lang.Say(p.Lang, w) }
 
 func (p *printer) head(r *gpumedic.Report) {
@@ -104,24 +103,6 @@ func (p *printer) body(r *gpumedic.Report) {
 	p.footer(r)
 }
 
-// finding prints one finding: whole when it is the answer, shorter when it is another.
-// moment tells seconds since boot from a date.
-// fold is an evidence line that stands for others of its kind.
-// folded keeps the first two of a run of evidence of one kind and one note, and counts
-// the rest.
-// alike folds neighbours of one kind and reason into one entry with a count: thirty
-// channels removed are one thing to read.
-// count says how often a line came: "(6x)", "(214x in 37 min)".
-// line prints one line of an input: place, time, text of at most three lines, a mark
-// under the decisive part, a note.
-// caret underlines the decisive part. The note follows on the same line where it
-// fits and nothing of the text comes after; else it is returned.
-// markIn finds the line that holds the decisive text, or the longest start of it.
-// clock drops the date, which the head line has, and cuts seconds since boot.
-// decisive is the part of a line that matters: from where the matcher began.
-// message drops the framing of a consequence's line, as far as a known word marks
-// where the message begins.
-// command prints a command whole: one that is cut cannot be pasted.
 func (p *printer) unexplained(list []gpumedic.Unexplained) {
 	if len(list) == 0 {
 		return
@@ -189,9 +170,6 @@ func thousands(n int) string {
 	return s
 }
 
-// lines prints a wrapped paragraph.
-// hanging prints a wrapped paragraph whose first line starts with a head.
-// unpainted drops colour codes, which take no cells.
 func text(l, en, zh string) string {
 	if l == "zh" {
 		return zh
