@@ -90,11 +90,15 @@ func (p *Pattern) Joins(text string) (rest string, ok, last bool) {
 	if err != nil || strip == nil {
 		return "", false, true
 	}
-	loc := strip.FindStringIndex(text)
+	loc := strip.FindStringSubmatchIndex(text)
 	if loc == nil || loc[0] != 0 {
 		return "", false, true
 	}
-	rest = text[loc[1]:]
+	from := loc[1]
+	if len(loc) > 2 && loc[2] >= 0 {
+		from = loc[2] // a group marks where the text to keep begins
+	}
+	rest = text[from:]
 	if until, _ := p.until(); until != nil && until.MatchString(rest) {
 		last = true
 	}

@@ -87,7 +87,7 @@ type Matcher struct {
 // with Strip; Until ends early.
 type Join struct {
 	Lines int    `yaml:"lines"`
-	Strip string `yaml:"strip"` // RE2 that a following record must start with; it is removed
+	Strip string `yaml:"strip"` // RE2 that a following record must start with; it is removed up to its first group, if it has one
 	Until string `yaml:"until"` // RE2: the record that matches is the last one
 }
 

@@ -19,7 +19,9 @@ type Decoder struct {
 func New(t *catalog.TableSet) *Decoder { return &Decoder{tables: t} }
 
 // Names lists the decoders that a matcher may name in `decode:`.
-func Names() []string { return []string{"aer", "cuda", "nvml", "rminit", "sxid", "xid"} }
+func Names() []string {
+	return []string{"aer", "collective", "cuda", "exit", "nccl", "nvml", "oom", "rminit", "sxid", "xid"}
+}
 
 // Known reports whether there is a decoder of that name.
 func Known(name string) bool {
@@ -53,6 +55,14 @@ func (d *Decoder) Decode(name string, sig *gpumedic.Signal) {
 		d.cuda(&f)
 	case "nvml":
 		d.nvml(&f)
+	case "nccl":
+		d.nccl(&f)
+	case "collective":
+		d.collective(&f)
+	case "exit":
+		d.exit(&f)
+	case "oom":
+		d.oom(&f)
 	}
 }
 

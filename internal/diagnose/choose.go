@@ -88,10 +88,14 @@ func (w *world) winnerOver(h *hypothesis, ranked []*hypothesis) (*hypothesis, bo
 		if o == h || !coversTriggers(o, h) {
 			continue
 		}
-		if !coversTriggers(h, o) {
+		better := w.outranks(o, h)
+		if !accountsFor(o, h) && !better {
+			continue // a signal that merely supports o is no reason to prefer o
+		}
+		if !coversTriggers(h, o) || !accountsFor(h, o) && better {
 			return o, false
 		}
-		if w.outranks(o, h) {
+		if better {
 			return o, true
 		}
 	}
@@ -102,6 +106,17 @@ func (w *world) winnerOver(h *hypothesis, ranked []*hypothesis) (*hypothesis, bo
 func coversTriggers(a, b *hypothesis) bool {
 	for _, i := range b.triggers {
 		if !a.owns(i) && !a.explains(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// accountsFor says whether every trigger of b is a trigger or a declared consequence of
+// a, rather than just a support.
+func accountsFor(a, b *hypothesis) bool {
+	for _, i := range b.triggers {
+		if !a.triggeredBy(i) && !a.explains(i) {
 			return false
 		}
 	}

@@ -35,20 +35,49 @@ func (e *Engine) Add(s gpumedic.Signal) {
 	merge(old, &s)
 }
 
-// merge folds b into a; the earlier occurrence gives evidence and order.
+// merge folds b into a. Evidence is the occurrence that stands first in the inputs;
+// the times are the earliest and the latest stated. Both are independent of the order
+// of merging.
 func merge(a, b *gpumedic.Signal) {
-	n := a.Count + b.Count
-	last := a.Last
-	if d, ok := b.Last.Sub(last); ok && d > 0 || !ok && last == (gpumedic.Stamp{}) {
-		last = b.Last
+	first, last, n := outer(a.First, b.First, false), outer(a.Last, b.Last, true), a.Count+b.Count
+	if b.Order.Before(a.Order) {
+		*a = *b
 	}
-	first := a
-	if d, ok := b.First.Sub(a.First); ok && d < 0 || (!ok || d == 0) && b.Order.Before(a.Order) {
-		first = b
+	a.First, a.Last, a.Count = first, last, n
+}
+
+// outer picks the earlier of two stamps, or the later. A full date outranks a date
+// without year, that outranks time since boot, that outranks nothing.
+func outer(a, b gpumedic.Stamp, later bool) gpumedic.Stamp {
+	if ca, cb := class(a), class(b); ca != cb {
+		if ca > cb {
+			return a
+		}
+		return b
 	}
-	f := *first
-	f.Count, f.Last = n, last
-	*a = f
+	d, _ := a.Sub(b)
+	if d == 0 { // equal times, perhaps stated differently: the more precise
+		if b.HasMono && !a.HasMono || b.HasMono == a.HasMono && b.Precision < a.Precision {
+			return b
+		}
+		return a
+	}
+	if (d > 0) == later {
+		return a
+	}
+	return b
+}
+
+func class(s gpumedic.Stamp) int {
+	switch {
+	case s.Dated():
+		return 3
+	case s.Known():
+		return 2
+	case s.HasMono:
+		return 1
+	}
+	return 0
 }
 
 // signature tells equal signals: kind, subject and fields.
@@ -95,6 +124,7 @@ type world struct {
 	where   []place // by signal
 	topo    *topo.Map
 	rank    []int // by signal: its place in the order of events
+	step    []int // the same counted in abnormal signals only: how near two are
 	byKind  map[string][]int
 	lang    string
 }
@@ -139,7 +169,7 @@ func (e *Engine) world(lang string) *world {
 	for _, k := range keys {
 		w.signals = append(w.signals, *e.byKey[k])
 	}
-	w.rank = order(w.signals)
+	w.rank, w.step = order(w.signals)
 	w.topo = topo.Learn(w.signals)
 	w.where = make([]place, len(w.signals))
 	for i := range w.signals {

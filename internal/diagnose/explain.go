@@ -14,7 +14,7 @@ func (w *world) explainSignals(h *hypothesis) {
 			continue
 		}
 		for _, i := range w.consequencesOf(h, e) {
-			if !h.owned[i] && !h.explains(i) {
+			if !h.triggeredBy(i) && !h.explains(i) {
 				h.why[i] = e.Why.In(w.lang)
 			}
 		}
@@ -85,7 +85,7 @@ func (w *world) explainFaults(h *hypothesis, all []*hypothesis) {
 				continue
 			}
 			for _, i := range o.triggers {
-				if h.owned[i] || h.explains(i) || !w.related(h, i, e.Relation) ||
+				if h.triggeredBy(i) || h.explains(i) || !w.related(h, i, e.Relation) ||
 					!w.within(h, i, e.Before, e.After, defaultSlack, defaultAfter) {
 					continue
 				}

@@ -34,6 +34,8 @@ type clueHit struct {
 
 func (h *hypothesis) owns(i int) bool { return h.owned[i] }
 
+func (h *hypothesis) triggeredBy(i int) bool { _, ok := h.strength[i]; return ok }
+
 func (h *hypothesis) explains(i int) bool { _, ok := h.why[i]; return ok }
 
 // hypotheses makes and scores every hypothesis that some trigger suggests.
@@ -237,11 +239,11 @@ func (w *world) nearest(all []*hypothesis, h *hypothesis, i int) *hypothesis {
 	return best
 }
 
-// gap is how far a signal is from a hypothesis in the order of events.
+// gap is how far a signal is from a hypothesis, in abnormal signals between.
 func (w *world) gap(h *hypothesis, i int) int {
 	least := len(w.signals)
 	for _, j := range h.triggers {
-		d := w.rank[i] - w.rank[j]
+		d := w.step[i] - w.step[j]
 		if d < 0 {
 			d = -d
 		}

@@ -37,21 +37,33 @@ func order(signals []gpumedic.Signal) []int {
 		}
 		return i < j
 	})
-	rank := make([]int, len(signals))
+	rank, step = make([]int, len(signals)), make([]int, len(signals))
+	n := 0
 	for place, i := range list {
-		rank[i] = place
+		rank[i], step[i] = place, n
+		if signals[i].Level == gpumedic.LevelAbnormal {
+			n++
+		}
 	}
-	return rank
+	return rank, step
 }
 
 // inherit fills the times of one input's signals.
 func inherit(signals []gpumedic.Signal, wall []time.Time, mono []time.Duration) {
 	fill := func(i int, t *time.Time, m *time.Duration) {
 		if s := signals[i].First; s.Known() {
-			*t = s.Time
+			wall[i] = s.Time
 		}
 		if s := signals[i].First; s.HasMono {
-			*m = s.Mono
+			mono[i] = s.Mono
+		}
+		if signals[i].Level == gpumedic.LevelAbnormal { // facts come and go with the noise around
+			if s := signals[i].First; s.Known() {
+				*t = s.Time
+			}
+			if s := signals[i].First; s.HasMono {
+				*m = s.Mono
+			}
 		}
 		if wall[i].IsZero() {
 			wall[i] = *t

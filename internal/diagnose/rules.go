@@ -5,12 +5,13 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
 )
 
-// rules are the catalog's faults with their expressions compiled.
+// rules are the catalog's faults made ready for use.
 type rules struct {
 	faults []*faultRule
 }
@@ -41,9 +42,11 @@ type actionRule struct {
 	when []clue
 }
 
+// fieldTest compiles its expression on first use: a run meets few of the signals that
+// the catalog knows, and compiling all would take longer than reading a small log.
 type fieldTest struct {
 	field string
-	re    *regexp.Regexp
+	re    func() *regexp.Regexp
 	not   bool // "!expr": the value must not fit
 }
 
@@ -102,10 +105,13 @@ func tests(where map[string]string) []fieldTest {
 	var out []fieldTest
 	for f, expr := range where {
 		expr, not := strings.CutPrefix(expr, "!")
-		re, err := regexp.Compile(`(?i)^(?:` + expr + `)$`)
-		if err != nil {
-			re = nil
-		}
+		re := sync.OnceValue(func() *regexp.Regexp {
+			re, err := regexp.Compile(`(?i)^(?:` + expr + `)$`)
+			if err != nil {
+				return nil
+			}
+			return re
+		})
 		out = append(out, fieldTest{f, re, not})
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].field < out[j].field })
@@ -124,7 +130,8 @@ func fits(s *gpumedic.Signal, kinds []string, where []fieldTest) bool {
 		return false
 	}
 	for _, t := range where {
-		if t.re == nil || t.re.MatchString(fieldOf(s, t.field)) == t.not {
+		re := t.re()
+		if re == nil || re.MatchString(fieldOf(s, t.field)) == t.not {
 			return false
 		}
 	}

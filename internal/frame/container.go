@@ -1,6 +1,12 @@
 package frame
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
+
+// replica are containers that are workers of one job, numbered from 0.
+var replica = regexp.MustCompile(`(?i)(?:^|[-_])(?:worker|rank|trainer)[-_]\d{1,5}$`)
 
 // podPrefix peels "[pod/NAME/CONTAINER] " of kubectl logs --prefix.
 func (p *peeler) podPrefix() bool {
@@ -59,6 +65,9 @@ func (p *peeler) compose() bool {
 		return false
 	}
 	p.m.Container = s[:n]
+	if replica.MatchString(s[:n]) {
+		p.m.setRank(RankTask, s[d:n])
+	}
 	p.advance(n + k + 1)
 	return true
 }

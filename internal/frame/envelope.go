@@ -25,6 +25,7 @@ type envelope struct {
 	source    gpumedic.Stamp // when it was written, when the record says so
 	mono      gpumedic.Stamp
 	texts     []jsonValue // strings of keys that are no envelope
+	trace     bool        // torchrun's error file: message is a call stack
 }
 
 // messageKeys are the keys that hold the message, the surest highest.
@@ -50,6 +51,9 @@ func (e *envelope) set(key string, v jsonValue) {
 		return
 	}
 	if v.kind == jsonObject {
+		if key == "message" {
+			scanPairs(v.raw, 0, e.workerError)
+		}
 		if key == "kubernetes" || key == "log" || key == "attrs" {
 			scanPairs(v.raw, 0, func(k string, in jsonValue) { e.field(k, in.text()) })
 		}
@@ -57,6 +61,27 @@ func (e *envelope) set(key string, v jsonValue) {
 	}
 	if !e.field(key, v.text()) && v.kind == jsonString && len(v.raw) > 16 && strings.IndexByte(v.raw, ' ') > 0 {
 		e.texts = append(e.texts, v)
+	}
+}
+
+// workerError reads the inside of torchrun's error file: {"message": {"message": …,
+// "extraInfo": {"py_callstack": …, "timestamp": …}}}. The call stack ends in the
+// message and so is all there is to say.
+func (e *envelope) workerError(key string, v jsonValue) {
+	switch {
+	case key == "extraInfo" && v.kind == jsonObject:
+		scanPairs(v.raw, 0, func(k string, in jsonValue) {
+			switch {
+			case k == "py_callstack" && in.kind == jsonString:
+				in.escaped = true // its place in the line is not worth finding
+				e.message, e.rank, e.trace = in, messageKeys["log"], true
+			case k == "timestamp":
+				e.field(k, in.text())
+			}
+		})
+	case key == "message" && v.kind == jsonString && !e.trace:
+		v.escaped = true
+		e.message, e.rank, e.trace = v, messageKeys["log"], true
 	}
 }
 

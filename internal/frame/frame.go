@@ -50,14 +50,25 @@ type Message struct {
 	Text string
 	// Off is the byte offset of Text in the raw line, or -1 when Text was decoded
 	// (JSON escapes, octal escapes) and has no one place there.
-	Off       int
-	Stamp     gpumedic.Stamp
-	Host      string
-	Ident     string // syslog identifier; "" for container output, see Container
+	Off int
+	// Indent is how much white space stood before Text, after the framing.
+	Indent int
+	Stamp  gpumedic.Stamp
+	Host   string
+	Ident  string // syslog identifier; "" for container output, see Container
+	// PID is that of the writer: of a syslog record, or of the worker that a Ray or
+	// vLLM prefix names (Ident is empty then).
 	PID       int
 	Origin    Origin
 	Pod       string
 	Container string
+	// Rank is the number of the process within its job, "" when the line does not
+	// say; RankKind tells what the number counts.
+	Rank     string
+	RankKind string
+	// Task is what the launcher's prefix calls the process ("3" of srun -l, a Ray
+	// actor, a node of pdsh): lines of one writer share it.
+	Task string
 	// Repeat is how often the logger says the message came ("message repeated 5
 	// times: [ … ]"), at least 1.
 	Repeat int

@@ -11,6 +11,10 @@ import (
 // is a progress bar or junk, and stays one message.
 const maxParts = 64
 
+// maxFolded is how many lines a logger may have folded into one record: a traceback
+// has hundreds at most.
+const maxFolded = 600
+
 // Frame gives the messages of a candidate line: one as a rule, several when a
 // logger folded newlines into escapes. Neighbours are looked at where the line's
 // meaning depends on them.
@@ -56,7 +60,7 @@ func (f *Framer) finish(out []Message, p peeler, c cleaned, line []byte, w Windo
 	switch {
 	case p.multi:
 		for part := range strings.SplitSeq(p.rest, "\n") {
-			if len(out)-start >= maxParts {
+			if len(out)-start >= maxFolded {
 				break
 			}
 			if q := p.part(part); strings.TrimSpace(part) != "" {
@@ -72,7 +76,7 @@ func (f *Framer) finish(out []Message, p peeler, c cleaned, line []byte, w Windo
 		q := p.part(text)
 		q.at = closed
 		for part := range strings.SplitSeq(text, "\n") {
-			if q.rest = part; strings.TrimSpace(part) != "" && len(out)-start < maxParts {
+			if q.rest, q.m.Indent = part, 0; strings.TrimSpace(part) != "" && len(out)-start < maxFolded {
 				out = f.emit(out, &q, c, line)
 			}
 		}
@@ -96,18 +100,22 @@ func (f *Framer) emit(out []Message, p *peeler, c cleaned, line []byte) []Messag
 		from := 0
 		n := len(out)
 		for part := range strings.SplitSeq(cleanString(decoded).text, "\n") {
+			indent := len(part) - len(strings.TrimLeft(part, " \t"))
 			if part = strings.TrimSpace(part); part == "" || len(out)-n >= maxParts {
 				continue
 			}
 			m := p.m
+			m.Indent = indent
 			m.Text = part
 			m.Off, from = locate(line, part, from)
+			m.readTextRank()
 			out = append(out, m)
 		}
 		return out
 	}
 	m := p.m
 	m.Text = text
+	m.readTextRank()
 	m.Off = -1
 	if !p.decoded {
 		if at := c.raw(p.base); at+len(text) <= len(line) && string(line[at:at+len(text)]) == text {

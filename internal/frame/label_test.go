@@ -103,13 +103,13 @@ func TestQuotesStayWhole(t *testing.T) {
 		"kernel @n4 kernel 2026-08-21T09:01:01?year?zone | audit: type=1309 audit(1787302860.664:8800): argc=3 a0=\"grep\" a1=\"xid\"")
 }
 
-// Lines of jobs keep what their readers need: ranks, levels, klog headers.
+// Lines of jobs keep what their readers need: levels, klog headers. Ranks come off.
 func TestJobLines(t *testing.T) {
 	f := func(in, want string) { t.Helper(); checkFrame(t, in, want) }
-	f("[rank1]: Traceback (most recent call last):", "unknown | [rank1]: Traceback (most recent call last):")
-	f("[rank1]:[E1201 02:01:13.367000000 ProcessGroupNCCL.cpp:616] Watchdog", "unknown 0000-12-01T02:01:13.367?year?zone | [rank1]:[E1201 02:01:13.367000000 ProcessGroupNCCL.cpp:616] Watchdog")
+	f("[rank1]: Traceback (most recent call last):", "unknown | Traceback (most recent call last):")
+	f("[rank1]:[E1201 02:01:13.367000000 ProcessGroupNCCL.cpp:616] Watchdog", "unknown 0000-12-01T02:01:13.367?year?zone | [E1201 02:01:13.367000000 ProcessGroupNCCL.cpp:616] Watchdog")
 	f("W1201 02:01:13.367000 1051 torch/distributed/run.py:851] ***", "unknown 0000-12-01T02:01:13.367?year?zone | W1201 02:01:13.367000 1051 torch/distributed/run.py:851] ***")
-	f("[default0]:[2024-07-12 14:02:03,675] [INFO] text", "unknown 2024-07-12T14:02:03.675?zone | [default0]:[2024-07-12 14:02:03,675] [INFO] text")
+	f("[default0]:[2024-07-12 14:02:03,675] [INFO] text", "unknown 2024-07-12T14:02:03.675?zone | [INFO] text")
 	f("2026-12-01 01:59:05,306 INFO train: step 0 loss 1.6", "unknown 2026-12-01T01:59:05.306?zone | INFO train: step 0 loss 1.6")
 	f("2026-04-21 02:04:11 | INFO | root | [rank 1] parameters", "unknown 2026-04-21T02:04:11?zone | | INFO | root | [rank 1] parameters")
 	f("ERROR 04-09 02:16:56 [engine.py:160] torch.OutOfMemoryError", "unknown 0000-04-09T02:16:56?year?zone | ERROR 04-09 02:16:56 [engine.py:160] torch.OutOfMemoryError")
@@ -122,7 +122,7 @@ func TestJobLines(t *testing.T) {
 	f("Timestamp                                 : Sat Aug 15 14:02:51 2026", "unknown 2026-08-15T14:02:51?zone | Timestamp                                 : Sat Aug 15 14:02:51 2026")
 	f("|   0  NVIDIA H100 80GB HBM3          On  | 00000000:3B:00.0 Off |                    0 |", "unknown | |   0  NVIDIA H100 80GB HBM3          On  | 00000000:3B:00.0 Off |                    0 |")
 	f("0, 00000000:8A:00.0, 99 %, 5, 5, 16, 16, P1", "unknown | 0, 00000000:8A:00.0, 99 %, 5, 5, 16, 16, P1")
-	f("(EngineCore_0 pid=512399) ERROR fatal", "unknown | (EngineCore_0 pid=512399) ERROR fatal")
+	f("(EngineCore_0 pid=512399) ERROR fatal", "unknown[512399] | ERROR fatal")
 	f("Epoch 0:   5%|          | 300/5200 [02:16<37:07,  2.20it/s]", "unknown | Epoch 0:   5%|          | 300/5200 [02:16<37:07,  2.20it/s]")
 }
 

@@ -42,6 +42,7 @@ func newPeeler(w Window, text string) peeler {
 func (p *peeler) advance(n int) {
 	p.rest = p.rest[n:]
 	p.base += n
+	p.m.Indent = 0
 }
 
 func (p *peeler) skipSpace() {
@@ -60,7 +61,9 @@ func (p *peeler) skipSpace() {
 		}
 		break
 	}
+	indent := p.m.Indent + n
 	p.advance(n)
+	p.m.Indent = indent
 }
 
 // maxLayers bounds the nesting; real lines have up to five layers.
@@ -79,7 +82,7 @@ func (p *peeler) run() {
 // layer peels one layer and reports whether it did.
 func (p *peeler) layer() bool {
 	if p.at == closed {
-		return p.repeated()
+		return p.repeated() || p.m.Origin == Service && p.rest[0] == '[' && p.rankBracket()
 	}
 	if startsMessage(p.rest) {
 		return false
@@ -96,7 +99,9 @@ func (p *peeler) layer() bool {
 func (p *peeler) outerLayer() bool {
 	switch c := p.rest[0]; {
 	case c == '[':
-		return p.bracket()
+		return p.rankBracket() || p.bracket() || p.serverBracket()
+	case c == '(':
+		return p.actor()
 	case c == '<':
 		return p.priority()
 	case c == '{':
@@ -112,7 +117,7 @@ func (p *peeler) outerLayer() bool {
 	case c == '`' && p.at == outer:
 		return p.inlineCode()
 	case isDigit(c):
-		return p.kmsgRecord() || p.isoStamp() || p.monthStamp() || p.epochStamp() || p.usStamp()
+		return p.kmsgRecord() || p.isoStamp() || p.monthStamp() || p.epochStamp() || p.usStamp() || p.taskLabel()
 	case c == 'd' && strings.HasPrefix(p.rest, "data: {"): // journalctl -o json-sse
 		p.advance(len("data: "))
 		return true
@@ -121,7 +126,7 @@ func (p *peeler) outerLayer() bool {
 		p.becomeKernel("kernel")
 		return true
 	case isAlpha(c) || c >= 0x80 || c == '_':
-		return p.truncatedJSON() || p.decodedPriority() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose()
+		return p.truncatedJSON() || p.decodedPriority() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose() || p.rankPrefix() || p.nodeLabel()
 	}
 	return false
 }
@@ -203,7 +208,7 @@ func (p *peeler) setStamp(s gpumedic.Stamp) {
 // whole is known already.
 func (p *peeler) part(text string) peeler {
 	q := *p
-	q.rest, q.multi, q.decoded = text, false, true
+	q.rest, q.multi, q.decoded, q.m.Indent = text, false, true, 0
 	return q
 }
 
@@ -218,6 +223,7 @@ func (p *peeler) setText(v jsonValue) {
 	if strings.IndexByte(p.rest, 0x1b) >= 0 || strings.IndexByte(p.rest, 0) >= 0 {
 		p.rest, p.decoded = cleanString(p.rest).text, true
 	}
+	p.m.Indent = 0
 	p.rest = strings.TrimRight(p.rest, "\r\n")
 	p.multi = strings.IndexByte(p.rest, '\n') >= 0
 }

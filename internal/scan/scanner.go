@@ -85,6 +85,9 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 // JSON escapes it, with and without Go's care for HTML.
 func spellings(text string) []string {
 	forms := []string{text}
+	if strings.IndexFunc(text, escapes) < 0 {
+		return forms // nearly all, and the rest is slow: this runs at every start
+	}
 	plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`).Replace(text)
 	if html, err := json.Marshal(text); err == nil {
 		for _, f := range []string{plain, string(html[1 : len(html)-1])} {
@@ -95,6 +98,9 @@ func spellings(text string) []string {
 	}
 	return forms
 }
+
+// escapes says whether JSON may write a character in another way.
+func escapes(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`\"<>&`, r) }
 
 // builtins are matchers of the logging system itself, which every catalog needs.
 // A catalog that brings its own for the same kind replaces them.

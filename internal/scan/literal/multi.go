@@ -93,34 +93,53 @@ type place struct {
 	off int32
 }
 
+// newPass fills the tables in two rounds, first to count and then to place: a map of
+// lists would take as long as scanning a small log.
 func newPass(c class, lits []entry, ids []int32) *pass {
 	p := &pass{class: c, mask: uint32(1<<(8*c.k) - 1)}
-	by := map[uint32][]place{}
-	var grams []uint32
-	for _, id := range ids {
-		text := lits[id].text
-		from := rarest(text, c)
-		for o := from; o < from+c.step; o++ {
-			g := p.gram(text, o)
-			if by[g] == nil {
-				grams = append(grams, g)
-			}
-			by[g] = append(by[g], place{id, int32(o)})
-		}
+	froms := make([]int, len(ids))
+	for i, id := range ids {
+		froms[i] = rarest(lits[id].text, c)
 	}
-	size := bits.Len(uint(4 * len(grams)))
+	n := len(ids) * c.step // windows in all
+	size := bits.Len(uint(4 * n))
 	p.slots, p.shift = make([]slot, 1<<size), uint(32-size)
-	for _, g := range grams {
-		h := g * hashMul >> (32 - hashSize)
-		p.bits[h/64] |= 1 << (h % 64)
-		i := g * hashMul >> p.shift
-		for p.slots[i].start != p.slots[i].end {
-			i = (i + 1) % uint32(len(p.slots))
+	each := func(do func(s *slot, id int32, off int)) {
+		for i, id := range ids {
+			for o := froms[i]; o < froms[i]+c.step; o++ {
+				do(p.claim(p.gram(lits[id].text, o)), id, o)
+			}
 		}
-		p.slots[i] = slot{gram: g, start: int32(len(p.at)), end: int32(len(p.at) + len(by[g]))}
-		p.at = append(p.at, by[g]...)
 	}
+	each(func(s *slot, _ int32, _ int) { s.end++ })
+	at := int32(0)
+	for i := range p.slots {
+		if s := &p.slots[i]; s.end > 0 {
+			s.start, s.end, at = at, at, at+s.end
+		}
+	}
+	p.at = make([]place, n)
+	each(func(s *slot, id int32, off int) {
+		p.at[s.end] = place{id, int32(off)}
+		s.end++
+	})
 	return p
+}
+
+// claim finds the slot of a window or takes a free one. No window is 0: the case bit
+// is set.
+func (p *pass) claim(g uint32) *slot {
+	i := g * hashMul >> p.shift
+	for p.slots[i].gram != g {
+		if p.slots[i].gram == 0 {
+			p.slots[i].gram = g
+			h := g * hashMul >> (32 - hashSize)
+			p.bits[h/64] |= 1 << (h % 64)
+			break
+		}
+		i = (i + 1) % uint32(len(p.slots))
+	}
+	return &p.slots[i]
 }
 
 // gram is the window at i with the case bit set in every byte.

@@ -1,0 +1,199 @@
+package decode
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// longestText bounds what is read of one message.
+const longestText = 64 << 10
+
+// caughtRE recognises programs that expect the refusal and go on.
+var caughtRE = regexp.MustCompile(`(?i)\b(?:skip(?:ping|ped)? (?:this |the |)?(?:batch|sample|step)|retry(?:ing)? (?:with|on|batch)|trying (?:a )?(?:smaller|with)|(?:decreas|reduc)(?:ing|ed) (?:the )?batch|batch.?size \d+ failed|will try (?:again|with))`)
+
+// oom reads a refusal of memory: PyTorch's text, and the fields *_size of matchers for
+// the others. It turns every quantity into *_bytes and *_text, and judges.
+func (d *Decoder) oom(f *fields) {
+	text := f.text
+	if len(text) > longestText {
+		text = text[:longestText]
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	f.sizes()
+	if form := f.get("form"); form != "" {
+		f.serverMemory(form)
+		delete(f.sig.Fields, "form")
+		return
+	}
+	m := readTorch(text)
+	if len(m.procs) > 1 {
+		f.set("process_count", strconv.Itoa(len(m.procs)))
+	}
+	f.fillFrom(&m)
+	pid := ""
+	if p := f.sig.Subject.Process.PID; p != 0 {
+		pid = strconv.Itoa(p)
+	}
+	m.settle(pid)
+	f.putMemory(&m)
+	if f.sig.Subject.GPU.Index == nil {
+		if i, ok := atoi(m.device); ok {
+			f.sig.Subject.GPU.Index = &i
+		}
+	}
+	f.rankAndDevice()
+	kind, why := m.judge()
+	if caughtRE.MatchString(beforeHint(text)) {
+		f.set("caught", "yes")
+	}
+	f.set("oom_kind", kind)
+	f.set("oom_why", why)
+	f.putVerdict(&m, kind)
+}
+
+// beforeHint is the message without the advice at its end.
+func beforeHint(text string) string {
+	head, _, _ := strings.Cut(text, "If reserved")
+	return head
+}
+
+// sizes turns the fields *_size that a matcher gave into *_bytes; "unit" stands in
+// where they have none.
+func (f *fields) sizes() {
+	for k, v := range f.sig.Fields {
+		name, ok := strings.CutSuffix(k, "_size")
+		if !ok {
+			continue
+		}
+		if n, ok := parseSize(v, f.get("unit")); ok {
+			f.set(name+"_bytes", strconv.FormatInt(n, 10))
+			f.set(name+"_text", sizeText(n))
+		} else {
+			f.set("underflow", "yes")
+		}
+	}
+}
+
+// fillFrom takes figures that the matcher gave.
+func (f *fields) fillFrom(m *memory) {
+	for _, x := range m.named() {
+		if x.a.ok {
+			continue
+		}
+		if n, err := strconv.ParseInt(f.get(x.name+"_bytes"), 10, 64); err == nil && n >= 0 {
+			*x.a = some(n)
+		}
+	}
+	if m.device == "" {
+		m.device = f.get("index")
+	}
+}
+
+type namedAmount struct {
+	name string
+	a    *amount
+}
+
+func (m *memory) named() []namedAmount {
+	return []namedAmount{{"requested", &m.requested}, {"total", &m.total}, {"free", &m.free}, {"allocated", &m.allocated},
+		{"reserved", &m.reserved}, {"unallocated", &m.unallocated}, {"private", &m.private}, {"allowed", &m.allowed},
+		{"own", &m.own}, {"other", &m.other}}
+}
+
+func (f *fields) putSize(name string, n int64) {
+	f.set(name+"_bytes", strconv.FormatInt(n, 10))
+	f.set(name+"_text", sizeText(n))
+}
+
+// putMemory writes the figures.
+func (f *fields) putMemory(m *memory) {
+	for _, x := range m.named() {
+		if x.a.ok {
+			f.putSize(x.name, x.a.n)
+		}
+	}
+	if m.other.ok && m.estimated {
+		f.set("other_estimated", "yes")
+	}
+	if m.listedSelf {
+		f.set("listed_self", "yes")
+	}
+	if m.underflow {
+		f.set("underflow", "yes")
+	}
+	if m.own.ok && m.reserved.ok && m.own.n >= m.reserved.n {
+		f.putSize("nonframework", m.own.n-m.reserved.n)
+	}
+	if m.free.ok && m.unallocated.ok {
+		f.putSize("free_after_cache", m.free.n+m.unallocated.n)
+	}
+	if n := m.spilled(); n > 0 {
+		f.putSize("spilled", n)
+	}
+	f.set("device_index", m.device)
+	var pids []string
+	for _, p := range m.procs {
+		pids = append(pids, p.pid)
+	}
+	f.set("other_pids", strings.Join(pids, "|"))
+	f.set("other_pid_list", strings.Join(pids, ","))
+}
+
+// putVerdict writes the numbers that headlines and remedies carry.
+func (f *fields) putVerdict(m *memory, kind string) {
+	if n := m.missing(); n.ok {
+		f.putSize("missing", n.n)
+		if held := m.allocated; held.ok && held.n+m.requested.n > 0 {
+			f.set("cut_percent", percentUp(n.n, held.n+m.requested.n))
+		}
+	}
+	// One tensor that takes a tenth of the card is the thing to shrink: the part of it
+	// that fits is a measure. Small requests at the brim say nothing of that kind.
+	if m.requested.ok && m.free.ok && share(m.requested.n, m.total) >= 0.1 && m.free.n < m.requested.n && m.free.n > 0 {
+		part := share(m.free.n, m.requested)
+		f.set("fit_percent", strconv.Itoa(int(100*part)))
+		if s := int(100 * math.Sqrt(part)); kind == oomSingle {
+			f.set("fit_side_percent", strconv.Itoa(s)) // where it grows with the square
+		}
+	}
+	if m.unallocated.ok && m.total.ok {
+		f.set("unallocated_percent", tenth(100*share(m.unallocated.n, m.total)))
+	}
+	if m.other.ok && m.total.ok {
+		f.set("other_percent", tenth(100*share(m.other.n, m.total)))
+	}
+	if kind == oomFragmentation {
+		grade := "strong"
+		if m.total.ok && share(m.unallocated.n, m.total) < fragmentStrong {
+			grade = "weak"
+		}
+		f.set("oom_grade", grade)
+	}
+}
+
+// percentUp is n of whole in percent, rounded up: what must go at least.
+func percentUp(n, whole int64) string {
+	return strconv.Itoa(min(100, int(math.Ceil(100*float64(n)/float64(whole)))))
+}
+
+// tenth prints with one decimal.
+func tenth(v float64) string { return strconv.FormatFloat(math.Round(10*v)/10, 'f', -1, 64) }
+
+// rankAndDevice says whether a rank failed on a device that cannot be its own. Each
+// rank of a node has a device of its own: rank 6 on device 0 is foreign there, unless
+// every rank is shown one device only, as GPU 0. So this is a hint, never a verdict.
+func (f *fields) rankAndDevice() {
+	rank := f.sig.Subject.Rank
+	dev, ok := atoi(f.get("device_index"))
+	if rank == nil || !ok {
+		return
+	}
+	switch {
+	case *rank == dev, *rank > 7 && *rank%8 == dev:
+		f.set("rank_device", "own")
+	case *rank%8 != dev:
+		f.set("rank_device", "foreign")
+	}
+}

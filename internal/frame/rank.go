@@ -1,0 +1,177 @@
+package frame
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Kinds of rank. The same number means different processes: a global rank is one of
+// the job, a local rank one of its node, a task one of the launcher.
+const (
+	RankGlobal = "global"
+	RankLocal  = "local"
+	RankTask   = "task"
+)
+
+// rankOrder says which kind tells more where a line bears several.
+var rankOrder = map[string]int{"": 0, RankTask: 1, RankLocal: 2, RankGlobal: 3}
+
+// setRank notes a rank unless a better one is known.
+func (m *Message) setRank(kind, n string) {
+	if len(n) > 6 || rankOrder[kind] < rankOrder[m.RankKind] {
+		return
+	}
+	if n = strings.TrimLeft(n, "0"); n == "" {
+		n = "0"
+	}
+	m.Rank, m.RankKind = n, kind
+}
+
+// addTask notes what a launcher calls the process, from the outside in.
+func (m *Message) addTask(name string) {
+	if m.Task != "" {
+		name = m.Task + " " + name
+	}
+	m.Task = name
+}
+
+const rankItem = `(?:(?:(global|world|local)[ _-]?)?rank[ :=_-]{0,2}(\d{1,6})|(?:node|gpu|cuda|device|dp|tp|pp|ep|cp|stage)[ :=_-]{0,2}\d{1,5})`
+
+var (
+	rankTag  = regexp.MustCompile(`^(?i:` + rankItem + `(?:[ ,|/;]+` + rankItem + `)*)(?:/\d{1,6})?$`)
+	rankPart = regexp.MustCompile(`(?i)` + rankItem)
+	roleTag  = regexp.MustCompile(`^\[(?:default|trainer|worker|learner|actor|main|train)(\d{1,4})\]: ?`)
+	mpiTag   = regexp.MustCompile(`^\[(?:[^\]\s@]{1,80}@)?(\d{1,9}),(\d{1,6})\]<std(?:out|err|diag)>: ?`)
+	hvdTag   = regexp.MustCompile(`^\[(\d{1,6})\]<std(?:out|err)>: ?`)
+	rankWord = regexp.MustCompile(`^(?i:(global|local)[ _-]?)?[Rr](?:ank|ANK)[ _=-]?(\d{1,5}) ?[:|>] `)
+	textRank = regexp.MustCompile(`\[(?:[^\[\]]{0,120} )?[Rr]ank (\d{1,6})\]`)
+	serverTP = regexp.MustCompile(`^((?: (?:TP|DP|PP|EP|CP|ATTN_[DT]P)\d{1,4})+)\]`)
+)
+
+// rankBracket peels what launchers and loggers put before a line of a rank:
+// "[rank3]: ", "[default3]:", "[Rank 5] ", "[rank: 3]", "[1,3]<stderr>:".
+func (p *peeler) rankBracket() bool {
+	s := p.rest
+	if len(s) < 4 || s[0] != '[' {
+		return false
+	}
+	if isDigit(s[1]) || strings.IndexByte(s[:min(len(s), 100)], '@') > 0 {
+		if m := mpiTag.FindStringSubmatch(s); m != nil {
+			p.m.addTask("job " + m[1])
+			return p.takeRank(len(m[0]), RankGlobal, m[2])
+		}
+		if m := hvdTag.FindStringSubmatch(s); m != nil {
+			return p.takeRank(len(m[0]), RankGlobal, m[1])
+		}
+		return false
+	}
+	if m := roleTag.FindStringSubmatch(s); m != nil {
+		return p.takeRank(len(m[0]), RankLocal, m[1])
+	}
+	end := strings.IndexByte(s[:min(len(s), 80)], ']')
+	if end < 0 || !p.m.readRankTag(s[1:end]) {
+		return false
+	}
+	end++
+	if end < len(s) && s[end] == ':' {
+		end++
+	}
+	p.advance(end)
+	return true
+}
+
+func (p *peeler) takeRank(n int, kind, rank string) bool {
+	p.m.setRank(kind, rank)
+	p.advance(n)
+	return true
+}
+
+// readRankTag reads "rank3", "Rank 5", "node=1 rank=3", "local_rank: 2".
+func (m *Message) readRankTag(s string) bool {
+	if !strings.Contains(s, "ank") && !strings.Contains(s, "ANK") || !rankTag.MatchString(s) {
+		return false
+	}
+	for _, part := range rankPart.FindAllStringSubmatch(s, 4) {
+		switch {
+		case part[2] == "":
+			m.addTask(strings.ToLower(part[0]))
+		case strings.EqualFold(part[1], "local"):
+			m.setRank(RankLocal, part[2])
+		default:
+			m.setRank(RankGlobal, part[2])
+		}
+	}
+	return true
+}
+
+// rankPrefix peels "rank 3: " and "Rank3: ".
+func (p *peeler) rankPrefix() bool {
+	if len(p.rest) < 6 || strings.IndexByte("rRgGlL", p.rest[0]) < 0 {
+		return false
+	}
+	m := rankWord.FindStringSubmatch(p.rest)
+	if m == nil {
+		return false
+	}
+	kind := RankGlobal
+	if strings.EqualFold(m[1], "local") {
+		kind = RankLocal
+	}
+	return p.takeRank(len(m[0]), kind, m[2])
+}
+
+// serverBracket peels "[2025-01-07 03:15:11 TP3]" of inference servers.
+func (p *peeler) serverBracket() bool {
+	s := p.rest
+	st, n := parseISO(s[1:])
+	if n == 0 {
+		return false
+	}
+	m := serverTP.FindStringSubmatch(s[1+n:])
+	if m == nil {
+		return false
+	}
+	tag := strings.TrimSpace(m[1])
+	p.m.addTask(tag)
+	p.advance(1 + n + len(m[0]))
+	p.setStamp(st)
+	p.m.rankOfParallel(strings.Fields(tag))
+	p.appTime = true
+	return true
+}
+
+var parallel = regexp.MustCompile(`^(TP|DP|PP|EP|CP)(\d{1,4})$`)
+
+// rankOfParallel takes the tensor-parallel index for the local rank where no
+// pipeline multiplies it.
+func (m *Message) rankOfParallel(words []string) {
+	tp := ""
+	for _, w := range words {
+		k := parallel.FindStringSubmatch(w)
+		switch {
+		case k == nil:
+		case k[1] == "PP" && k[2] != "0", k[1] == "CP" && k[2] != "0":
+			return
+		case k[1] == "TP":
+			tp = k[2]
+		}
+	}
+	if tp != "" {
+		m.setRank(RankLocal, tp)
+	}
+}
+
+// readTextRank takes the rank that the text itself names near its front, where no
+// prefix did: "[E ProcessGroupNCCL.cpp:475] [Rank 3] Watchdog …".
+func (m *Message) readTextRank() {
+	if m.Rank != "" || m.Origin == Kernel {
+		return
+	}
+	head := m.Text[:min(len(m.Text), 240)]
+	if !strings.Contains(head, "ank ") {
+		return
+	}
+	if f := textRank.FindStringSubmatch(head); f != nil {
+		m.setRank(RankGlobal, f[1])
+	}
+}
