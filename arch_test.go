@@ -27,7 +27,10 @@ var mayImport = map[string][]string{
 	"internal/source":       {},
 	"internal/scan/literal": {},
 	"internal/scan/section": {"catalog"},
-	"internal/scan":         {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section"},
+	// scan follows tracebacks and reads flight-recorder dumps as it meets them.
+	"internal/scan":           {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section", "internal/scan/traceback", "internal/flight"},
+	"internal/scan/traceback": {},
+	"internal/flight":         {},
 	"internal/decode":       {"catalog"},
 	"internal/diagnose":     {"catalog", "internal/topo"},
 	"internal/explain":      {"catalog", "internal/decode", "internal/lang", "internal/layout"},

@@ -27,7 +27,7 @@ func table(t *testing.T, name string) [][]string {
 // TestCatalogKeepsTheContract: ids, classes and default actions are fixed; entries may
 // be added, never changed.
 func TestCatalogKeepsTheContract(t *testing.T) {
-	c, err := catalog.Embedded()
+	c, err := catalog.Load(catalog.EmbeddedFS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestCatalogKeepsTheContract(t *testing.T) {
 
 // TestCatalogIsValid checks the sense of every entry.
 func TestCatalogIsValid(t *testing.T) {
-	c, err := catalog.Embedded()
+	c, err := catalog.Load(catalog.EmbeddedFS())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,71 +4,63 @@ import (
 	"bytes"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
 const compiledFile = "compiled/catalog.bin"
 
-// TestCompiled fails when the compiled catalog is not of the YAML beside it. Only this
-// test knows whether it is: everything else works with whatever the file holds.
+// TestCompiled fails when the compiled catalog is not of the YAML beside it. Nothing
+// else does, since Embedded parses the YAML then.
 func TestCompiled(t *testing.T) {
-	c := loadTree(t)
-	want, err := compile(c)
+	body, err := compile(loadTree(t))
 	if err != nil {
 		t.Fatal(err)
 	}
+	want := headOf(EmbeddedFS()) + string(body)
 	if *update {
-		if err := os.WriteFile(compiledFile, want, 0o644); err != nil {
+		if err := os.WriteFile(compiledFile, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if compiled == string(want) {
-		return
+	if Stale() {
+		t.Fatalf("catalog/%s is older than the YAML or the types: run go generate ./catalog", compiledFile)
 	}
-	old, err := Embedded()
-	if err != nil {
-		t.Fatal(err)
+	if compiled != want {
+		t.Fatalf("catalog/%s is not what its fingerprint says: run go generate ./catalog; when the form changed, raise compiledForm", compiledFile)
 	}
-	t.Errorf("%s is older than the YAML (%s)\n%s", compiledFile, strings.Join(differing(old, c), ", "), compileAgain)
 }
 
-// differing names the entries that are not the same in both catalogs.
-func differing(a, b *Catalog) []string {
-	entries := func(c *Catalog) map[string]any {
-		m := map[string]any{}
-		for id, f := range c.Faults {
-			m["fault "+id] = f
-		}
-		for _, x := range c.Matchers {
-			m["matcher "+x.ID] = x
-		}
-		for _, x := range c.Readings {
-			m["reading "+x.ID] = x
-		}
-		for name, g := range c.Groups {
-			m["group "+name] = g
-		}
-		return m
+// Any change of what Load reads makes the compiled form stale; a case does not.
+func TestFingerprint(t *testing.T) {
+	tree := func() fstest.MapFS {
+		return fstest.MapFS{"groups.yaml": {Data: []byte("groups: {}")}, "signals/a.yaml": {Data: []byte("family: a")},
+			"faults/f/fault.yaml": {Data: []byte("id: f")}, "faults/f/cases/x.log": {Data: []byte("x")}}
 	}
-	old, now := entries(a), entries(b)
-	var out []string
-	for k := range now {
-		if !reflect.DeepEqual(old[k], now[k]) {
-			out = append(out, k)
+	was := headOf(tree())
+	for name, change := range map[string]func(fstest.MapFS){
+		"other text":     func(m fstest.MapFS) { m["signals/a.yaml"].Data = []byte("family: b") },
+		"another file":   func(m fstest.MapFS) { m["readings/r.yaml"] = &fstest.MapFile{} },
+		"a file renamed": func(m fstest.MapFS) { m["signals/b.yaml"] = m["signals/a.yaml"]; delete(m, "signals/a.yaml") },
+		"a fault gone":   func(m fstest.MapFS) { delete(m, "faults/f/fault.yaml") },
+		"groups":         func(m fstest.MapFS) { m["groups.yaml"].Data = nil },
+	} {
+		m := tree()
+		change(m)
+		if headOf(m) == was {
+			t.Errorf("%s: the fingerprint stays", name)
 		}
 	}
-	for k := range old {
-		if now[k] == nil {
-			out = append(out, k)
-		}
+	m := tree()
+	m["faults/f/cases/y.log"] = &fstest.MapFile{Data: []byte("y")}
+	if headOf(m) != was {
+		t.Error("a case changes the fingerprint, but is not compiled")
 	}
-	slices.Sort(out)
-	return out
 }
 
 func loadTree(t testing.TB) *Catalog {
@@ -91,8 +83,8 @@ func TestCompileKeepsTheCatalog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("not the same after compiling: %s", strings.Join(differing(got, want), ", "))
+	if diff := cmp.Diff(want, got); diff != "" || !reflect.DeepEqual(got, want) {
+		t.Errorf("not the same after compiling:\n%s", diff)
 	}
 }
 
@@ -143,23 +135,15 @@ func small(t testing.TB) string {
 	return string(b)
 }
 
-// A file from before a field was added can be read; one with a field that is gone says
-// what to do.
-func TestDecompileOtherTypes(t *testing.T) {
+// A file that is cut off says so.
+func TestDecompileCutOff(t *testing.T) {
 	good := small(t)
-	for _, c := range []struct{ old, new, want string }{
-		{"Prior float64", "Prier float64", "no field Prier float64; run: go generate ./catalog"},
-		{"Prior float64", "Prior float32", "no field Prior float32"},
-		{"form 1", "form 0", "wrong form; run: go generate ./catalog"},
-	} {
-		_, err := decompile(strings.Replace(good, c.old, c.new, 1))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q for %q: error %v, want %q", c.new, c.old, err, c.want)
-		}
+	if _, err := decompile(good); err != nil {
+		t.Fatal(err)
 	}
-	for n := range len(good) - 1 {
-		if _, err := decompile(good[:n]); err == nil {
-			t.Fatalf("no error after %d of %d bytes", n, len(good))
+	for n := range len(good) {
+		if _, err := decompile(good[:n]); err == nil || !strings.Contains(err.Error(), "go generate ./catalog") {
+			t.Fatalf("after %d of %d bytes: error %v", n, len(good), err)
 		}
 	}
 }
@@ -175,6 +159,9 @@ func FuzzDecompile(f *testing.F) {
 }
 
 func BenchmarkEmbedded(b *testing.B) {
+	if Stale() {
+		b.Fatal("the compiled catalog is stale: run go generate ./catalog")
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Embedded(); err != nil {

@@ -9,27 +9,21 @@ import (
 	"slices"
 )
 
-// compile writes a catalog in the form that compiled.go describes. Equal catalogs give
-// equal bytes.
+// compile writes a catalog in the form that compiled.go describes, without the
+// fingerprint. Equal catalogs give equal bytes.
 func compile(c *Catalog) ([]byte, error) {
 	w := &compiledWriter{ids: map[string]uint64{}}
-	w.types(reflect.TypeFor[Catalog](), map[reflect.Type]bool{})
 	w.value(reflect.ValueOf(c).Elem())
 	if w.err != nil {
 		return nil, fmt.Errorf("write compiled catalog: %w", w.err)
 	}
-	// The values are led by how many texts and types there are.
-	body := binary.AppendUvarint(nil, uint64(len(w.ids)))
-	body = binary.AppendUvarint(body, w.structs)
-	body = append(body, w.out...)
-	out := binary.AppendUvarint([]byte(compiledMagic), uint64(len(body)))
-	return slices.Concat(out, body, w.text), nil
+	values := slices.Concat(binary.AppendUvarint(nil, uint64(len(w.ids))), w.out)
+	return slices.Concat(binary.AppendUvarint(nil, uint64(len(values))), values, w.text), nil
 }
 
 type compiledWriter struct {
 	out, text []byte
-	ids       map[string]uint64
-	structs   uint64
+	ids       map[string]uint64 // of the texts so far
 	err       error
 }
 
@@ -44,31 +38,6 @@ func (w *compiledWriter) string(s string) {
 	w.uint(0)
 	w.uint(uint64(len(s)))
 	w.text = append(w.text, s...)
-}
-
-// types writes the struct types below t.
-func (w *compiledWriter) types(t reflect.Type, done map[reflect.Type]bool) {
-	if done[t] {
-		return
-	}
-	done[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice:
-		w.types(t.Elem(), done)
-	case reflect.Map:
-		w.types(t.Key(), done)
-		w.types(t.Elem(), done)
-	case reflect.Struct:
-		w.structs++
-		w.string(t.Name())
-		w.uint(uint64(t.NumField()))
-		for i := range t.NumField() {
-			w.string(fieldName(t.Field(i)))
-		}
-		for i := range t.NumField() {
-			w.types(t.Field(i).Type, done)
-		}
-	}
 }
 
 func (w *compiledWriter) value(v reflect.Value) {

@@ -11,10 +11,7 @@ import (
 var plainFraming = regexp.MustCompile(`^(?:\[ *\d+\.\d+\] |[A-Z][a-z]{2} [ \d]\d [\d:.]+ \S+ (?:kernel: |[\w.-]+(?:\[\d+\])?: ))`)
 
 func TestMatcherExamples(t *testing.T) {
-	c, err := Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := loadTree(t)
 	for i := range c.Matchers {
 		m := &c.Matchers[i]
 		p := Compile(m)

@@ -36,13 +36,9 @@ func (c *Catalog) FaultIDs() []string {
 	return ids
 }
 
-// EmbeddedFS is the catalog tree that ships in the program. What proves or changes the
-// catalog loads this, since the compiled form may be older while somebody edits.
+// EmbeddedFS is the catalog tree that ships in the program, as people edit it. What
+// proves the catalog loads this; everything else calls [Embedded].
 func EmbeddedFS() fs.FS { return embedded }
-
-// Embedded is the catalog that ships in the program, read from its compiled form. Each
-// call gives a catalog of its own.
-func Embedded() (*Catalog, error) { return decompile(compiled) }
 
 // Load reads a catalog tree: signals/*.yaml, readings/*.yaml and faults/*/fault.yaml.
 // It checks the form only; [Validate] checks the sense.

@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-var update = flag.Bool("update", false, "write schema/*.json anew")
+var update = flag.Bool("update", false, "write schema/*.json and compiled/ anew")
 
 // enums are the fields with fixed words, by struct and yaml name.
 var enums = map[string][]string{

@@ -123,6 +123,9 @@ func (c *cli) loadCatalog(dir string) (*catalog.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+	if tty, _ := terminal(c.err); tty && catalog.Stale() { // whoever edits the YAML learns why the start is slow
+		fmt.Fprintln(c.err, "gpumedic: note: the compiled catalog is older than the YAML, which is parsed instead: go generate ./catalog")
+	}
 	if dir == "" {
 		return cat, nil
 	}

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write docs/faults anew")
 // TestPagesAreCurrent compares docs/faults with the catalog, and fails on pages of
 // faults that are gone. Run with -update after a change of the catalog.
 func TestPagesAreCurrent(t *testing.T) {
-	c, err := catalog.Embedded()
+	c, err := catalog.Load(catalog.EmbeddedFS())
 	if err != nil {
 		t.Fatal(err)
 	}

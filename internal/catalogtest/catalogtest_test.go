@@ -8,7 +8,7 @@ import (
 
 // TestCatalog holds the whole shipped catalog to its own examples and cases.
 func TestCatalog(t *testing.T) {
-	c, err := catalog.Embedded()
+	c, err := catalog.Load(catalog.EmbeddedFS())
 	if err != nil {
 		t.Fatal(err)
 	}

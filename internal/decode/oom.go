@@ -63,9 +63,23 @@ func beforeHint(text string) string {
 // where they have none.
 func (f *fields) sizes() {
 	for k, v := range f.sig.Fields {
+		if name, ok := strings.CutSuffix(k, "_hex"); ok {
+			if n, ok := word32(v); ok {
+				f.set(name+"_bytes", strconv.FormatUint(uint64(n), 10))
+			}
+			continue
+		}
 		name, ok := strings.CutSuffix(k, "_size")
 		if !ok {
+			if name, ok := strings.CutSuffix(k, "_bytes"); ok {
+				if n, ok := parseSize(v, ""); ok {
+					f.set(name+"_text", sizeText(n))
+				}
+			}
 			continue
+		}
+		if f.given[name+"_bytes"] {
+			continue // the line has the exact number too
 		}
 		if n, ok := parseSize(v, f.get("unit")); ok {
 			f.set(name+"_bytes", strconv.FormatInt(n, 10))

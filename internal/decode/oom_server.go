@@ -20,6 +20,14 @@ func (f *fields) serverMemory(form string) {
 		f.hostShare()
 	case "smem":
 		f.sharedMemory()
+	case "params":
+		f.modelSize()
+	case "tensor":
+		f.tensor()
+	case "pool":
+		f.pool()
+	case "pool_stats":
+		f.poolStats()
 	}
 }
 
@@ -122,4 +130,24 @@ func (f *fields) sharedMemory() {
 	if s, ok := atoi(f.get("stages")); ok && s > 1 {
 		f.set("fits_stages", strconv.Itoa(max(1, int(float64(s)*float64(limit.n)/float64(need.n)))))
 	}
+}
+
+// modelSize: mixed precision with Adam keeps 16 bytes a parameter (weights and
+// gradients in 16 bits, a master copy and two moments in 32). Shards share them.
+func (f *fields) modelSize() {
+	text := strings.TrimSpace(f.get("params"))
+	mult := 1.0
+	if n := len(text); n > 0 {
+		if i := strings.IndexByte("KMBT", text[n-1]&^0x20); i >= 0 {
+			mult, text = math.Pow(1000, float64(i+1)), strings.TrimSpace(text[:n-1])
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimRight(strings.ReplaceAll(text, ",", ""), "."), 64)
+	if err != nil || v*mult < 1 || v*mult > 1e14 {
+		return
+	}
+	n := int64(math.Round(v * mult))
+	f.set("params_count", strconv.FormatInt(n, 10))
+	f.putSize("adam", 16*n)
+	f.putSize("adam_shard8", 4*n+12*n/8) // weights and gradients whole, the rest over 8 ranks
 }

@@ -182,9 +182,15 @@ func (e *Engine) world(lang string) *world {
 // unexplained lists abnormal signals that no root owns or explains.
 func (w *world) unexplained(roots []*hypothesis) []gpumedic.Unexplained {
 	out := []gpumedic.Unexplained{}
+	var firm []*hypothesis // what is only incidental explains nothing away
+	for _, h := range roots {
+		if !w.incidental(h) {
+			firm = append(firm, h)
+		}
+	}
 	for i := range w.signals {
 		s := &w.signals[i]
-		if s.Level != gpumedic.LevelAbnormal || covered(roots, i) {
+		if s.Level != gpumedic.LevelAbnormal || covered(firm, i) {
 			continue
 		}
 		out = append(out, gpumedic.Unexplained{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line,

@@ -39,7 +39,7 @@ func rank(role string) int {
 // abnormal signals, contributing when they are warnings on the same subject, and
 // incidental when nothing abnormal carries them.
 func (w *world) role(n int, h *hypothesis, roots []*hypothesis) string {
-	if w.level(h) < gpumedic.LevelAbnormal && h.score < triggerOdds["moderate"] || h.score < -1 {
+	if w.incidental(h) {
 		return gpumedic.RoleIncidental
 	}
 	if n == 0 {
@@ -52,6 +52,11 @@ func (w *world) role(n int, h *hypothesis, roots []*hypothesis) string {
 		}
 	}
 	return gpumedic.RoleRoot
+}
+
+// incidental: nothing abnormal triggers it and it is not likely, or it is improbable.
+func (w *world) incidental(h *hypothesis) bool {
+	return w.level(h) < gpumedic.LevelAbnormal && h.score < triggerOdds["moderate"] || h.score < -1
 }
 
 func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {

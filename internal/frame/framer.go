@@ -108,14 +108,12 @@ func (f *Framer) emit(out []Message, p *peeler, c cleaned, line []byte) []Messag
 			m.Indent = indent
 			m.Text = part
 			m.Off, from = locate(line, part, from)
-			m.readTextRank()
 			out = append(out, m)
 		}
 		return out
 	}
 	m := p.m
 	m.Text = text
-	m.readTextRank()
 	m.Off = -1
 	if !p.decoded {
 		if at := c.raw(p.base); at+len(text) <= len(line) && string(line[at:at+len(text)]) == text {

@@ -161,17 +161,16 @@ func (m *Message) rankOfParallel(words []string) {
 	}
 }
 
-// readTextRank takes the rank that the text itself names near its front, where no
-// prefix did: "[E ProcessGroupNCCL.cpp:475] [Rank 3] Watchdog …".
-func (m *Message) readTextRank() {
-	if m.Rank != "" || m.Origin == Kernel {
-		return
-	}
-	head := m.Text[:min(len(m.Text), 240)]
+// RankInText reads the rank that a message names near its front: "[E
+// ProcessGroupNCCL.cpp:475] [Rank 3] Watchdog …". It speaks of that rank, and need not
+// be written by it, so it is no part of the framing.
+func RankInText(text string) string {
+	head := text[:min(len(text), 240)]
 	if !strings.Contains(head, "ank ") {
-		return
+		return ""
 	}
 	if f := textRank.FindStringSubmatch(head); f != nil {
-		m.setRank(RankGlobal, f[1])
+		return f[1]
 	}
+	return ""
 }

@@ -64,8 +64,7 @@ func TestRankPrefixes(t *testing.T) {
 		{"(train_fn pid=5) text [repeated 3x across cluster]", "pid=5 | text"},
 		{"[2025-02-03 04:05:06 TP3] Scheduler hit an exception", "local 3 | Scheduler hit an exception"},
 		{"[2025-02-03 04:05:06 DP1 TP3 EP3] text", "local 3 | text"},
-		{"[E ProcessGroupNCCL.cpp:475] [Rank 3] Watchdog caught", "global 3 | [E ProcessGroupNCCL.cpp:475] [Rank 3] Watchdog caught"},
-		{"RuntimeError: [PG ID 0 PG GUID 0(default_pg) Rank 6] Watchdog", "global 6 | RuntimeError: [PG ID 0 PG GUID 0(default_pg) Rank 6] Watchdog"},
+		{"[E ProcessGroupNCCL.cpp:475] [Rank 3] Watchdog caught", "| [E ProcessGroupNCCL.cpp:475] [Rank 3] Watchdog caught"},
 		// Near misses: nothing comes off and no rank is claimed.
 		{"12: foo", "| 12: foo"},
 		{"10: 30", "| 10: 30"},
@@ -95,6 +94,20 @@ func TestRankPrefixes(t *testing.T) {
 			t.Errorf("frame %q\n got  %s\n want %s", c.in, strings.Join(got, " // "), c.want)
 		}
 	}
+}
+
+func TestRankInText(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := RankInText(in); got != want {
+			t.Errorf("rank in %q: %q, want %q", in, got, want)
+		}
+	}
+	f("[E ProcessGroupNCCL.cpp:475] [Rank 3] Watchdog caught", "3")
+	f("RuntimeError: [PG ID 0 PG GUID 0(default_pg) Rank 6] Watchdog", "6")
+	f("  what():  [Rank 0] Watchdog", "0")
+	f("Last error: rank 3 is gone", "")
+	f("[bank 3] text", "")
 }
 
 // Labels that only the neighbours can confirm.

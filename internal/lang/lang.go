@@ -82,7 +82,7 @@ var term = map[string]string{
 	"pcie": "PCIe", "nvlink": "NVLink", "nvswitch": "NVSwitch", "gpu": "GPU", "host": "主机",
 	"network": "网络", "container": "容器", "library": "库", "cooling": "散热",
 	"none": "无需处理", "monitor": "继续观察", "retry": "原样重跑", "fix_app": "修改程序", "adjust_precision": "调整数值精度",
-	"reduce_memory": "降低显存占用", "tune_allocator": "调整分配器", "free_other_process": "释放其他进程",
+	"reduce_memory": "降低内存/显存占用", "tune_allocator": "调整分配器", "free_other_process": "释放其他进程",
 	"increase_shm": "增大 /dev/shm", "fix_config": "修正配置", "check_network": "检查网络",
 	"rebuild_for_arch": "按该架构重新编译", "reinstall": "重装匹配版本", "restart_app": "重启应用",
 	"restart_service": "重启服务", "upgrade_driver": "升级驱动", "reinstall_driver": "重装驱动",

@@ -143,8 +143,9 @@ func number(v string) *int {
 	return &i
 }
 
-// fillPlace adds what the framing told: the node and the container. A node in the
-// message itself is the most exact; then what the user said; then the logger.
+// fillPlace adds what the framing told: node, container, rank and worker. What the
+// message itself states is the more exact. A node in the message
+// itself is the most exact; then what the user said; then the logger.
 func (x *input) fillPlace(s *gpumedic.Subject, msg *frame.Message) {
 	switch {
 	case s.Node != "":
@@ -158,6 +159,15 @@ func (x *input) fillPlace(s *gpumedic.Subject, msg *frame.Message) {
 		if msg.Pod != "" {
 			s.Container = strings.TrimSuffix(msg.Pod+"/"+msg.Container, "/")
 		}
+	}
+	if s.Rank == nil {
+		s.Rank = number(msg.Rank)
+	}
+	if s.Rank == nil && msg.Origin != frame.Kernel {
+		s.Rank = number(frame.RankInText(msg.Text))
+	}
+	if s.Process.PID == 0 && msg.Ident == "" && msg.Origin == frame.Unknown {
+		s.Process.PID = msg.PID
 	}
 }
 

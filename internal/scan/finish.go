@@ -109,6 +109,7 @@ func (x *input) note(row int, from int64) (ok, timed bool) {
 	msgs, ok := x.fr.at(row, from)
 	for i := range msgs {
 		x.seeHost(msgs[i].Host)
+		x.seeRank(&msgs[i])
 		if st := msgs[i].Stamp; st.Known() || st.HasMono {
 			x.clk.Observe(r.line, st)
 			x.known = append(x.known, lineStamp{r.line, st})
@@ -122,6 +123,8 @@ func (x *input) note(row int, from int64) (ok, timed bool) {
 // the time that was asked for.
 func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 	var out []gpumedic.Signal
+	x.exceptions()
+	x.hintRank()
 	for _, e := range x.out.entries {
 		e.resolve(&x.clk)
 		x.known = append(x.known, lineStamp{e.sig.Evidence.Line, e.sig.First}, lineStamp{e.lastLine, e.sig.Last})
@@ -137,7 +140,7 @@ func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 		}
 		out = append(out, sig)
 	}
-	info := gpumedic.InputInfo{Name: x.src.Name, Kind: x.rd.Kind(), Lines: x.rd.Lines(), Bytes: x.rd.Bytes(), Problems: []string{}}
+	info := gpumedic.InputInfo{Name: x.src.Name, Kind: x.rd.Kind(), Lines: x.rd.Lines(), Bytes: x.rd.Bytes(), Problems: []string{}, Incomplete: x.rd.Incomplete() || stopped != nil}
 	info.Problems = append(info.Problems, x.rd.Problems()...)
 	if stopped != nil {
 		info.Problems = append(info.Problems, "stopped early: only the first part was read")

@@ -9,6 +9,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/frame"
 	"github.com/gpumedic/gpumedic/internal/scan/literal"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
+	"github.com/gpumedic/gpumedic/internal/scan/traceback"
 	"github.com/gpumedic/gpumedic/internal/source"
 )
 
@@ -28,6 +29,10 @@ type input struct {
 
 	host  string // the first host named
 	hosts bool   // there are several
+
+	tb     *traceback.Reader
+	tbNext int             // the next row that it has not seen
+	ranks  map[string]bool // that the text names, up to a few
 
 	out      collapser
 	cache    map[string]*outcome
@@ -49,7 +54,7 @@ type input struct {
 }
 
 func (s *Scanner) newInput(num int, src source.Input, opts Options) *input {
-	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}}
+	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, tb: traceback.New(), ranks: map[string]bool{}}
 	x.t = &text{rd: x.rd}
 	x.fr = newFramed(frame.New(frame.Options{Host: src.Node}), x.t)
 	x.marked = make([]int, len(s.matchers))
@@ -98,10 +103,12 @@ func (x *input) block(b *block) {
 			n++
 		}
 		x.sampleUpTo(b, start)
+		x.follow(b, row)
 		x.row(b, row, start, trimEOL(b.Data[start:end]), x.hits[i:n])
 		i = n
 	}
 	x.sampleUpTo(b, len(b.Data))
+	x.follow(b, b.firstRow+b.Rows)
 }
 
 // row handles one candidate row.
@@ -110,6 +117,12 @@ func (x *input) row(b *block, row, start int, line []byte, hits []literal.Hit) {
 	for _, h := range hits {
 		if row >= x.skipTo && x.s.targets[h.ID].section {
 			x.section(row, off, b.line(row))
+			break
+		}
+	}
+	for _, h := range hits {
+		if x.s.targets[h.ID].trace || x.tb.Active() {
+			x.trace(row, off, b.line(row))
 			break
 		}
 	}
@@ -156,6 +169,7 @@ func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 	msgs = slices.Clone(msgs) // the ring may turn while a join looks ahead
 	for i := range msgs {
 		x.seeHost(msgs[i].Host)
+		x.seeRank(&msgs[i])
 		x.clk.Observe(p.line, msgs[i].Stamp)
 		if repeat && x.repeated(p, &msgs[i]) {
 			continue

@@ -140,7 +140,7 @@ func appended(text, rest string) string {
 
 func sameWriter(a, b *frame.Message) bool {
 	return a.Origin == b.Origin && a.Ident == b.Ident && a.PID == b.PID && a.Host == b.Host &&
-		a.Pod == b.Pod && a.Container == b.Container
+		a.Pod == b.Pod && a.Container == b.Container && a.Rank == b.Rank && a.Task == b.Task
 }
 
 // subsystem is the first word of a message, by which parts of the kernel sign:

@@ -84,8 +84,11 @@ func (x *input) outcome(mid int32, m *catalog.Pattern, p place, msgs []frame.Mes
 	}
 	x.key = binary.LittleEndian.AppendUint32(x.key[:0], uint32(mid))
 	x.key = append(x.key, byte(msg.Origin), x.windowClass(p.line, msg.Stamp))
-	for _, s := range [...]string{msg.Host, msg.Ident, msg.Container, msg.Pod, msg.Text} {
+	for _, s := range [...]string{msg.Host, msg.Ident, msg.Container, msg.Pod, msg.Rank, msg.Task, msg.Text} {
 		x.key = append(append(x.key, s...), 0)
+	}
+	if msg.Ident == "" {
+		x.key = binary.AppendUvarint(x.key, uint64(msg.PID))
 	}
 	for _, r := range more {
 		x.key = append(append(x.key, r.rest...), 0)

@@ -11,6 +11,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/frame"
 	"github.com/gpumedic/gpumedic/internal/scan/literal"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
+	"github.com/gpumedic/gpumedic/internal/scan/traceback"
 )
 
 // Decoder adds what a vendor's message says beyond its words: fields, a level, a
@@ -35,6 +36,7 @@ type target struct {
 	matchers []int32 // in the order of the catalog
 	section  bool
 	repeat   bool
+	trace    bool // a traceback begins
 }
 
 // New prepares a catalog for scanning. dec may be nil. A matcher without literals
@@ -74,6 +76,9 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 		add(literal.Literal{Text: text}).section = true
 	}
 	add(literal.Literal{Text: repeatLiteral}).repeat = true
+	for _, text := range traceback.Literals() {
+		add(literal.Literal{Text: text}).trace = true
+	}
 	for _, text := range frame.ClockLiterals() {
 		add(literal.Literal{Text: text}) // framing the row tells the clock; no matcher is needed
 	}

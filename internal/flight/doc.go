@@ -1,0 +1,2 @@
+// Package flight reads dumps.
+package flight

@@ -1,0 +1,192 @@
+package scan
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/frame"
+	"github.com/gpumedic/gpumedic/internal/scan/traceback"
+	"github.com/gpumedic/gpumedic/internal/source"
+)
+
+// tracedLine is what the scan keeps of a line that it gave to the traceback reader.
+type tracedLine struct {
+	msg frame.Message
+	raw string
+}
+
+// follow gives the reader of tracebacks the rows before upTo that it has not seen,
+// while one is open. Other rows cost nothing.
+func (x *input) follow(b *block, upTo int) {
+	if !x.tb.Active() {
+		return
+	}
+	for row := max(x.tbNext, b.firstRow); row < upTo && x.tb.Active(); row++ {
+		x.trace(row, b.Offset+int64(b.index()[row-b.firstRow]), b.line(row))
+	}
+}
+
+// trace gives it one row.
+func (x *input) trace(row int, off int64, line int) {
+	if row < x.tbNext {
+		return
+	}
+	x.tbNext = row + 1
+	r, ok := x.t.row(row, off, lookBehind, lookAhead)
+	if !ok {
+		return
+	}
+	msgs, _ := x.fr.at(row, off)
+	raw := string(r.text[:min(len(r.text), longRow)])
+	for i := range msgs {
+		m := msgs[i]
+		x.seeRank(&m)
+		if n := strings.LastIndexByte(m.Text, '\r'); n >= 0 { // a terminal shows what came last
+			m.Text = m.Text[n+1:]
+		}
+		from := &tracedLine{m, raw}
+		stream := streamOf(&m)
+		if !strings.Contains(m.Text, `\n  File "`) {
+			x.tb.Add(traceback.Line{Stream: stream, Text: m.Text, Indent: m.Indent, No: line, From: from})
+			continue
+		}
+		for part := range strings.SplitSeq(m.Text, `\n`) { // somebody logged the text's escapes
+			text := strings.TrimLeft(part, " ")
+			x.tb.Add(traceback.Line{Stream: stream, Text: text, Indent: len(part) - len(text), No: line, From: from})
+		}
+	}
+}
+
+// streamOf names the writer of a message: lines of one process share it.
+func streamOf(m *frame.Message) string {
+	return strings.Join([]string{m.Host, m.Pod, m.Container, m.Ident, strconv.Itoa(m.PID), m.RankKind, m.Rank, m.Task}, "\x00")
+}
+
+// exceptions turns what the reader of tracebacks found into signals, and tells the
+// signals of the same lines where in the code they came from.
+func (x *input) exceptions() {
+	byLine := map[int]*traceback.Exception{}
+	for i, e := range x.tb.Finish() {
+		x.exception(e, i)
+		for _, no := range e.Lines {
+			if have := byLine[no]; have == nil || have.User.File == "" {
+				byLine[no] = e
+			}
+		}
+	}
+	for _, entry := range x.out.entries {
+		if e := byLine[entry.sig.Evidence.Line]; e != nil && !strings.HasPrefix(entry.sig.Kind, "py.") {
+			locate(&entry.sig, e)
+		}
+	}
+}
+
+// locate adds the place in the code to a signal of an exception's line.
+func locate(sig *gpumedic.Signal, e *traceback.Exception) {
+	s := &sig.Subject
+	from := e.At.From.(*tracedLine)
+	if s.Location == "" {
+		s.Location = e.User.At()
+	}
+	if s.Rank == nil {
+		s.Rank = number(from.msg.Rank)
+	}
+	if s.Rank == nil {
+		s.Rank = number(e.Rank)
+	}
+	if s.Process.PID == 0 && from.msg.Ident == "" {
+		s.Process.PID = from.msg.PID
+	}
+	if sig.Fields == nil {
+		sig.Fields = map[string]string{}
+	}
+	for k, v := range map[string]string{"code": e.User.Code, "func": e.User.Func, "lib": e.Lib, "final": yesNo(e.Final)} {
+		if v != "" && sig.Fields[k] == "" {
+			sig.Fields[k] = v
+		}
+	}
+}
+
+// exception makes a signal of an exception.
+func (x *input) exception(e *traceback.Exception, i int) {
+	from, last := e.At.From.(*tracedLine), e.Last.From.(*tracedLine)
+	sig := gpumedic.Signal{Kind: "py.exception", Level: gpumedic.LevelNotice, Count: e.Count, Fields: map[string]string{}}
+	if e.Fatal {
+		sig.Kind = "py.fatal"
+	}
+	for k, v := range map[string]string{
+		"type": e.Type, "module": e.Module, "message": clip(e.Message, 500), "thread": e.Thread, "lib": e.Lib,
+		"file": e.User.File, "line": e.User.Line, "func": e.User.Func, "code": e.User.Code, "raised": e.Raised.At(),
+		"cause": e.Cause, "led_to": e.LedTo, "final": yesNo(e.Final), "chained": yesNo(e.Chained),
+	} {
+		if v != "" {
+			sig.Fields[k] = v
+		}
+	}
+	if e.Truncated {
+		sig.Fields["truncated"] = "yes"
+	}
+	x.fillPlace(&sig.Subject, &from.msg)
+	if sig.Subject.Rank == nil {
+		sig.Subject.Rank = number(e.Rank)
+	}
+	sig.Subject.Location = e.User.At()
+	sig.First, sig.Last = from.msg.Stamp, last.msg.Stamp
+	sig.Evidence = gpumedic.Evidence{Input: x.src.Name, Line: e.At.No, Text: from.raw, Mark: markOf(from)}
+	sig.Order = gpumedic.Order{Input: x.num, Line: e.At.No, Part: 2000 + i}
+	x.out.entries = append(x.out.entries, &entry{sig: sig, lastLine: e.Last.No})
+}
+
+func markOf(l *tracedLine) [2]int {
+	at := l.msg.Off
+	if at < 0 || at+len(l.msg.Text) > len(l.raw) || l.raw[at:at+len(l.msg.Text)] != l.msg.Text {
+		at = strings.Index(l.raw, l.msg.Text)
+	}
+	if at < 0 || l.msg.Text == "" {
+		return [2]int{}
+	}
+	return [2]int{at, at + len(l.msg.Text)}
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return string(bytes.ToValidUTF8([]byte(s[:n]), nil)) + "…"
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// maxRanks is how many ranks of a text are remembered: two are enough to know that
+// it is not of one rank.
+const maxRanks = 2
+
+func (x *input) seeRank(m *frame.Message) {
+	if m.Rank != "" && len(x.ranks) < maxRanks {
+		x.ranks[m.Rank] = true
+	}
+}
+
+// hintRank gives the signals that name no rank the one of the input: what the text
+// names elsewhere, when that is one rank only, or what its path suggests.
+func (x *input) hintRank() {
+	rank := x.src.Hint.Rank
+	if k := x.rd.Kind(); rank == "" || k != source.KindJoblog && k != source.KindUnknown || len(x.ranks) >= maxRanks {
+		return
+	}
+	for r := range x.ranks {
+		rank = r
+	}
+	for _, e := range x.out.entries {
+		if e.sig.Subject.Rank == nil {
+			e.sig.Subject.Rank = number(rank)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package traceback
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	working = regexp.MustCompile(`\b(?:INFO|DEBUG)\b|(?i:\b(?:epoch|step|iter(?:ation)?|global_step)\b[ :=\[/]{1,3}\d)|(?i:\bloss\b[ '":=]{1,4}[\d.])|\d ?(?:it/s|s/it|tokens?/s|samples/s)|\d{1,3}%\||"(?:GET|POST|PUT) /|^\[GIN\] `)
+	ending  = regexp.MustCompile(`(?i)shut|exit|terminat|clean|clos|kill|abort|stop|finish|destroy|fail|error|dead|died|dump|wandb|sigterm|signal|teardown|cancel|disconnect|elastic|agent|\bNCCL INFO\b|exception|traceback|warn`)
+	ended   = regexp.MustCompile(`ChildFailedError|\(exitcode: |Root Cause \(first|^srun: error|core dumped|^Killed\b|[Ee]xited with (?:exit )?code|died with <Signals|Fatal Python error`)
+)
+
+// sign is what a line behind an exception says of its program.
+type sign uint8
+
+const (
+	signNone sign = iota
+	signLife
+	signEnd
+)
+
+// signOf reads a line: a program that reports progress lives, one whose launcher
+// counts the dead does not.
+func signOf(text string) sign {
+	text = text[:min(len(text), 400)]
+	switch {
+	case ended.MatchString(text):
+		return signEnd
+	case working.MatchString(text) && !ending.MatchString(text):
+		return signLife
+	}
+	return signNone
+}
+
+// withoutDigits makes texts equal that differ in numbers alone.
+func withoutDigits(s string) string {
+	s = s[:min(len(s), 300)]
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if isDigit(s[i]) {
+			if i == 0 || !isDigit(s[i-1]) {
+				b.WriteByte('0')
+			}
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,94 @@
+package traceback
+
+import "sort"
+
+const (
+	maxStreams = 4096
+	maxKept    = 4096
+)
+
+// Reader puts the tracebacks of one input together. The zero value is not ready: use
+// [New].
+type Reader struct {
+	streams map[string]*stream
+	row     int // lines added
+	kept    []*Exception
+	byKey   map[string]*Exception
+}
+
+// New returns a reader for one input.
+func New() *Reader {
+	return &Reader{streams: map[string]*stream{}, byKey: map[string]*Exception{}}
+}
+
+// Active reports whether lines without one of [Literals] matter now.
+func (r *Reader) Active() bool { return len(r.streams) > 0 }
+
+// Add takes the next line of the input.
+func (r *Reader) Add(l Line) {
+	r.row++
+	if r.row%256 == 0 {
+		r.expire()
+	}
+	s := r.streams[l.Stream]
+	if s == nil {
+		if len(r.streams) >= maxStreams || !starts(l.Text) {
+			return
+		}
+		s = &stream{r: r, name: l.Stream, row: r.row}
+		r.streams[l.Stream] = s
+	}
+	s.add(l)
+}
+
+// expire settles the streams that have been silent for long.
+func (r *Reader) expire() {
+	var old []string
+	for name, s := range r.streams {
+		if r.row-s.row > watchRows {
+			old = append(old, name)
+		}
+	}
+	sort.Strings(old)
+	for _, name := range old {
+		s := r.streams[name]
+		s.settle(s.life == 0)
+	}
+}
+
+// keep stores an exception, or counts it when the like is there.
+func (r *Reader) keep(e *Exception) {
+	if e.Truncated && e.Raised.File == "" {
+		return // no frame and no class: nothing to say
+	}
+	key := e.At.Stream + "\x00" + e.Module + "." + e.Type + "\x00" + e.Raised.At() + "\x00" + e.User.At() + "\x00" + withoutDigits(e.Message)
+	if have := r.byKey[key]; have != nil {
+		have.Count++
+		have.Last, have.Final = e.At, e.Final
+		if len(have.Lines) < 1<<12 {
+			have.Lines = append(have.Lines, e.Lines...)
+		}
+		return
+	}
+	if len(r.kept) >= maxKept {
+		return
+	}
+	r.byKey[key] = e
+	r.kept = append(r.kept, e)
+}
+
+// Finish ends the input and returns its exceptions in the order of their lines.
+func (r *Reader) Finish() []*Exception {
+	names := make([]string, 0, len(r.streams))
+	for name := range r.streams {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		if s := r.streams[name]; s != nil {
+			s.settle(s.life == 0)
+		}
+	}
+	sort.SliceStable(r.kept, func(i, j int) bool { return r.kept[i].At.No < r.kept[j].At.No })
+	return r.kept
+}

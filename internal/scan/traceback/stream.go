@@ -1,0 +1,475 @@
+package traceback
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Bounds of one traceback and of the watch behind it.
+const (
+	maxLines   = 400
+	maxBytes   = 1 << 20
+	maxFrames  = 256
+	maxForeign = 24   // lines of others within one traceback
+	maxBehind  = 12   // lines of a message that goes on behind the first
+	watchLines = 200  // own lines watched behind an exception
+	watchRows  = 5000 // lines of all streams
+)
+
+type state uint8
+
+const (
+	idle state = iota // an announcement was seen: "Exception in thread …"
+	inFrames
+	behind // the exception is known
+)
+
+type mode uint8
+
+const (
+	plain mode = iota
+	group      // with the gutter of an exception group
+	rich
+	notebook
+	fault // faulthandler: innermost first
+)
+
+// stream is one writer's reading state.
+type stream struct {
+	r     *Reader
+	name  string
+	state state
+	mode  mode
+
+	prefixes []string
+	prefixed string // the prefix that this traceback's lines bear
+	base     int    // indentation of its first line
+	want     string // class that a notebook's header announced
+
+	frames   []Frame
+	hasCode  bool // the last frame has its source line
+	current  bool // faulthandler: in the thread that failed
+	lines    int
+	bytes    int
+	foreign  int
+	afterBod bool // the last own line was part of a frame
+	last     Line
+
+	thread  string
+	ignored bool
+	rank    string
+
+	chain  []*Exception // of the current chain, in the order printed
+	link   link         // how the next one hangs on it
+	open   []*Exception // not yet known to be final or not
+	life   int
+	behind int // own lines since the last exception
+	row    int // of the reader, when last active
+}
+
+type link uint8
+
+const (
+	noLink link = iota
+	linkCause
+	linkContext
+	linkInner // printed behind the exception that it caused
+)
+
+var (
+	threadName = regexp.MustCompile(`Exception in thread ([^:]{1,80}):?$`)
+	spawnName  = regexp.MustCompile(`-- Process (\d{1,6}) terminated with the following error`)
+)
+
+// add takes one own line.
+func (s *stream) add(l Line) {
+	s.row = s.r.row
+	switch s.state {
+	case inFrames:
+		s.inFrames(l)
+	default:
+		s.between(l)
+	}
+}
+
+// begin opens a traceback at its first line.
+func (s *stream) begin(l Line) {
+	at := strings.Index(l.Text, headText)
+	before := strings.TrimRight(l.Text[:at], " ")
+	if s.state == behind && s.link == noLink {
+		if strings.HasSuffix(before, "Original") || s.rank != "" || s.nested() {
+			s.link = linkInner
+		} else {
+			s.endChain()
+		}
+	}
+	s.mode, s.want, s.prefixed = plain, "", ""
+	switch {
+	case strings.HasSuffix(before, "Exception Group"):
+		s.mode = group
+	case strings.ContainsAny(before, "╭┌"):
+		s.mode = rich
+	default:
+		if m := cellHead.FindStringSubmatch(l.Text); m != nil && m[1] != "Original" {
+			s.mode, s.want = notebook, m[1]
+		}
+	}
+	if strings.HasPrefix(before, "|") { // inside of a group
+		s.mode = group
+	}
+	s.prefixes = nil
+	if s.mode == plain {
+		s.prefixes = prefixes(l.Text)
+	}
+	s.open1(l)
+}
+
+// open1 resets what belongs to one traceback.
+func (s *stream) open1(l Line) {
+	s.state, s.base, s.last = inFrames, l.Indent, l
+	s.frames, s.hasCode, s.afterBod = nil, false, false
+	s.lines, s.bytes, s.foreign = 1, len(l.Text), 0
+}
+
+// nested reports whether the last exception is of those that carry another one's
+// traceback in their message.
+func (s *stream) nested() bool {
+	if len(s.chain) == 0 || s.behind > maxBehind {
+		return false
+	}
+	e := s.chain[len(s.chain)-1]
+	return strings.HasPrefix(e.Type, "RayTaskError") || e.Type == "RemoteTraceback" || e.Type == "_RemoteTraceback" ||
+		e.Type == "ProcessRaisedException" || strings.HasPrefix(e.Message, "Caught ")
+}
+
+// own strips what the traceback's lines bear in common: text and indentation.
+func (s *stream) own(l Line) (indent, base int, text string, mine bool) {
+	if s.prefixed != "" {
+		if rest, ok := cutPrefix(s.prefixed, l.Text); ok {
+			indent, text = dedent(rest)
+			return indent, 0, text, true
+		}
+		return l.Indent, s.base, l.Text, false
+	}
+	for _, p := range s.prefixes {
+		if rest, ok := cutPrefix(p, l.Text); ok {
+			s.prefixed = p
+			indent, text = dedent(rest)
+			return indent, 0, text, true
+		}
+	}
+	if s.mode == group {
+		rest, rule := cutGutter(l.Text)
+		if rule {
+			return 0, 0, "", true
+		}
+		indent, text = dedent(rest)
+		return indent, 0, text, true
+	}
+	return l.Indent, s.base, l.Text, true
+}
+
+func (s *stream) inFrames(l Line) {
+	if strings.Contains(l.Text, headText) {
+		if len(s.frames) > 0 {
+			s.close(Exception{Truncated: true, At: s.last})
+		}
+		s.begin(l)
+		return
+	}
+	indent, base, text, mine := s.own(l)
+	if s.lines++; s.lines > maxLines {
+		s.close(Exception{Truncated: true, At: s.last})
+		return
+	}
+	if s.bytes += len(l.Text); s.bytes > maxBytes {
+		s.close(Exception{Truncated: true, At: s.last})
+		return
+	}
+	if text == "" {
+		return
+	}
+	if !mine {
+		s.stranger(l)
+		return
+	}
+	switch s.mode {
+	case rich:
+		s.richLine(l, text)
+	case notebook:
+		s.cellLine(l, text)
+	case fault:
+		s.faultLine(l, text)
+	default:
+		s.plainLine(l, indent, base, text)
+	}
+}
+
+func (s *stream) plainLine(l Line, indent, base int, text string) {
+	if m := frameLine.FindStringSubmatch(text); m != nil {
+		s.push(Frame{File: m[1], Line: m[2], Func: m[3]}, l)
+		return
+	}
+	if indent > base {
+		s.body(l, text)
+		return
+	}
+	if e, sure, ok := parseClass(text); ok && (sure && !strings.HasSuffix(e.Type, "Warning") || s.afterBod) {
+		e.At = l
+		s.close(e)
+		return
+	}
+	if len(s.frames) > 0 && !s.hasCode && s.afterBod { // indentation was lost on the way
+		s.body(l, text)
+		return
+	}
+	s.stranger(l)
+}
+
+// body is a line below a frame: the source text, carets, "[Previous line repeated …]".
+func (s *stream) body(l Line, text string) {
+	s.last, s.afterBod = l, true
+	if n := len(s.frames); n > 0 && !s.hasCode && !carets.MatchString(text) {
+		s.frames[n-1].Code, s.hasCode = text[:min(len(text), 400)], true
+	}
+}
+
+func (s *stream) push(f Frame, l Line) {
+	if len(s.frames) == maxFrames { // deep recursion: the ends matter
+		s.frames = append(s.frames[:maxFrames/2], s.frames[maxFrames/2+1:]...)
+	}
+	s.frames, s.hasCode, s.afterBod, s.last = append(s.frames, f), false, true, l
+}
+
+// stranger is a line of this stream that is no part of the traceback.
+func (s *stream) stranger(Line) {
+	s.afterBod = false
+	if s.foreign++; s.foreign > maxForeign {
+		s.close(Exception{Truncated: true, At: s.last})
+	}
+}
+
+func (s *stream) richLine(l Line, text string) {
+	switch {
+	case strings.HasPrefix(text, "╰"), strings.HasPrefix(text, "└"), strings.HasPrefix(text, "+--"):
+		s.afterBod = true
+	case richFrame.MatchString(text):
+		m := richFrame.FindStringSubmatch(text)
+		s.push(Frame{File: m[1], Line: m[2], Func: m[3]}, l)
+	case richCode.MatchString(text):
+		s.body(l, strings.TrimSpace(richCode.FindStringSubmatch(text)[1]))
+	case strings.HasPrefix(text, "│"), strings.HasPrefix(text, "|"):
+	default:
+		if e, _, ok := parseClass(text); ok {
+			e.At = l
+			s.close(e)
+			return
+		}
+		s.stranger(l)
+	}
+}
+
+func (s *stream) cellLine(l Line, text string) {
+	if rest, ok := strings.CutPrefix(text, s.want); ok && (rest == "" || rest[0] == ':') {
+		if e, _, ok := parseClass(text); ok {
+			e.At = l
+			s.close(e)
+			return
+		}
+	}
+	if m := cellArrow.FindStringSubmatch(text); m != nil {
+		if n := len(s.frames); n > 0 {
+			if s.frames[n-1].Line == "" {
+				s.frames[n-1].Line = m[1]
+			}
+			s.body(l, strings.TrimSpace(m[2]))
+		}
+		return
+	}
+	if m := cellFrame.FindStringSubmatch(text); m != nil && l.Indent <= s.base {
+		s.push(Frame{File: m[1], Line: m[2] + m[3], Func: m[4]}, l)
+	}
+}
+
+// faultLine reads what faulthandler prints: threads, each innermost frame first. Of
+// all threads the current one failed.
+func (s *stream) faultLine(l Line, text string) {
+	switch {
+	case strings.HasPrefix(text, "Current thread "):
+		s.current, s.last = true, l
+	case strings.HasPrefix(text, "Thread 0x"):
+		s.current = false
+	case frameLine.MatchString(text):
+		if m := frameLine.FindStringSubmatch(text); s.current && len(s.frames) < maxFrames {
+			s.frames = append(s.frames, Frame{File: m[1], Line: m[2], Func: m[3]})
+			s.afterBod = true
+		}
+	case strings.HasPrefix(text, "Python runtime state"), text == "...", strings.HasPrefix(text, "<no Python frame>"):
+	case s.afterBod:
+		s.closeFault()
+	default:
+		if s.foreign++; s.foreign > 4 {
+			s.closeFault()
+		}
+	}
+}
+
+func (s *stream) beginFault(l Line) {
+	s.endChain()
+	_, what, _ := strings.Cut(l.Text, "Fatal Python error: ")
+	s.mode, s.prefixes, s.prefixed, s.current = fault, nil, "", false
+	s.open1(l)
+	s.chain = append(s.chain, &Exception{Fatal: true, Message: strings.TrimSpace(what), At: l, Last: l, Count: 1, Lines: []int{l.No}})
+}
+
+func (s *stream) closeFault() {
+	e := s.chain[len(s.chain)-1]
+	for i, j := 0, len(s.frames)-1; i < j; i, j = i+1, j-1 {
+		s.frames[i], s.frames[j] = s.frames[j], s.frames[i]
+	}
+	e.place(s.frames)
+	s.state, s.behind, s.life = behind, 0, 0
+}
+
+// close ends the current traceback with its exception.
+func (s *stream) close(e Exception) {
+	if s.mode == fault {
+		s.closeFault()
+		return
+	}
+	e.place(s.frames)
+	e.Thread, e.Ignored, e.Rank = s.thread, s.ignored, s.rank
+	e.Count, e.Last, e.Lines = 1, e.At, []int{e.At.No}
+	if n := len(s.chain); n > 0 && s.link != noLink {
+		prev := s.chain[n-1]
+		prev.Chained, e.Chained = true, true
+		if s.link == linkInner {
+			prev.Cause, e.LedTo = e.Type, prev.Type
+		} else {
+			prev.LedTo, e.Cause = e.Type, prev.Type
+			if s.link == linkContext {
+				prev.Ignored = true // handled, or it was tried to
+			}
+		}
+		if e.Rank == "" {
+			e.Rank = prev.Rank
+		}
+		if prev.Rank == "" {
+			prev.Rank = e.Rank
+		}
+	}
+	s.chain = append(s.chain, &e)
+	s.state, s.link, s.behind, s.life = behind, noLink, 0, 0
+	s.thread, s.ignored = "", false
+}
+
+// between reads lines outside of tracebacks.
+func (s *stream) between(l Line) {
+	switch {
+	case strings.Contains(l.Text, headText):
+		s.begin(l)
+		return
+	case strings.Contains(l.Text, "Fatal Python error: "):
+		s.beginFault(l)
+		return
+	case strings.Contains(l.Text, spawnText):
+		if m := spawnName.FindStringSubmatch(l.Text); m != nil {
+			s.rank = m[1]
+		}
+		return
+	case strings.Contains(l.Text, "Exception ignored in"):
+		s.endChain()
+		s.ignored = true
+		return
+	}
+	if m := threadName.FindStringSubmatch(l.Text); m != nil {
+		s.endChain()
+		s.thread = m[1]
+		return
+	}
+	if s.state == behind {
+		s.after(l)
+	}
+}
+
+// after reads a line behind an exception.
+func (s *stream) after(l Line) {
+	s.behind++
+	_, _, text, _ := s.own(l)
+	switch {
+	case text == "":
+		return
+	case strings.HasPrefix(text, "The above exception was the direct cause of"):
+		s.link = linkCause
+		return
+	case strings.HasPrefix(text, "During handling of the above exception"):
+		s.link = linkContext
+		return
+	}
+	if n := len(s.chain); n > 0 && s.behind <= maxBehind {
+		if m := frameLine.FindStringSubmatch(text); m != nil && s.behind <= 3 { // Ray puts the worker's frames there
+			s.link = linkInner
+			s.open1(Line{Stream: l.Stream, No: l.No, Indent: max(0, l.Indent-2), From: l.From})
+			s.push(Frame{File: m[1], Line: m[2], Func: m[3]}, l)
+			return
+		}
+		e := s.chain[n-1]
+		if s.mode == group && n > 0 {
+			if sub, sure, ok := parseClass(text); ok && sure { // a member without a traceback
+				sub.At = l
+				s.link, s.frames = linkInner, nil
+				s.close(sub)
+				return
+			}
+		}
+		if signOf(text) == signNone {
+			e.Lines = append(e.Lines, l.No)
+			if e.Message == "" && !strings.HasPrefix(text, "===") && !strings.HasPrefix(text, `"""`) && !strings.HasPrefix(text, "-- ") {
+				e.Message = text
+			}
+		}
+	}
+	s.weigh(text)
+}
+
+// weigh judges by a line behind the exceptions whether the program lives.
+func (s *stream) weigh(text string) {
+	switch signOf(text) {
+	case signEnd:
+		s.settle(true)
+	case signLife:
+		if s.life++; s.life >= 2 {
+			s.settle(false)
+		}
+	default:
+		if s.behind > watchLines {
+			s.settle(s.life == 0)
+		}
+	}
+}
+
+// endChain makes the exceptions of a chain wait for the verdict.
+func (s *stream) endChain() {
+	s.open = append(s.open, s.chain...)
+	if len(s.open) > 64 { // a stream full of exceptions outlives them
+		for _, e := range s.open[:len(s.open)-64] {
+			s.r.keep(e)
+		}
+		s.open = s.open[len(s.open)-64:]
+	}
+	s.chain, s.link, s.rank = nil, noLink, ""
+}
+
+// settle ends the watch with a verdict on all that waits.
+func (s *stream) settle(final bool) {
+	if s.state == inFrames {
+		s.close(Exception{Truncated: true, At: s.last})
+	}
+	s.endChain()
+	for _, e := range s.open {
+		e.Final = final && !e.Ignored
+		s.r.keep(e)
+	}
+	s.open, s.state = nil, idle
+	delete(s.r.streams, s.name)
+}
