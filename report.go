@@ -112,6 +112,8 @@ type EvidenceOut struct {
 	Span   string            `json:"span,omitempty"` // from first to last, when it came more than once
 	Mark   [2]int            `json:"mark,omitempty"`
 	Note   string            `json:"note,omitempty"` // what the line means, decoded
+	Rank   *int              `json:"rank,omitempty"`
+	Node   string            `json:"node,omitempty"`
 	Fields map[string]string `json:"fields,omitempty"`
 }
 
@@ -122,7 +124,12 @@ type Consequence struct {
 	Line   int    `json:"line"`
 	Text   string `json:"text,omitempty"`
 	Mark   [2]int `json:"mark,omitempty"` // the decisive part of Text, byte offsets
-	Count  int    `json:"count"`
+	Rank   *int   `json:"rank,omitempty"`
+	Node   string `json:"node,omitempty"`
+	// After is how many seconds later than the decisive evidence it came; absent when
+	// the times cannot be compared.
+	After *float64 `json:"after_s,omitempty"`
+	Count int      `json:"count"`
 	Why    string `json:"why"`
 }
 

@@ -139,6 +139,9 @@ func (f *fields) putMemory(m *memory) {
 	}
 	if m.own.ok && m.reserved.ok && m.own.n >= m.reserved.n {
 		f.putSize("nonframework", m.own.n-m.reserved.n)
+		if m.total.ok {
+			f.set("nonframework_percent", tenth(100*share(m.own.n-m.reserved.n, m.total)))
+		}
 	}
 	if m.free.ok && m.unallocated.ok {
 		f.putSize("free_after_cache", m.free.n+m.unallocated.n)

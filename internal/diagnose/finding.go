@@ -84,7 +84,7 @@ func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
 	f.Causes = w.causes(h)
 	f.Remedies = remedies(r.Fault, f.Action, w.lang, vars)
 	f.Verify = checks(r.Fault, w.lang, vars)
-	f.NotThis = w.notThis(h)
+	f.NotThis = w.notThis(h, vars)
 	for _, m := range r.Myths {
 		f.Myths = append(f.Myths, m.In(w.lang))
 	}
@@ -244,7 +244,7 @@ func (w *world) evidence(h *hypothesis) []gpumedic.EvidenceOut {
 		out = append(out, gpumedic.EvidenceOut{Input: s.Evidence.Input, Line: s.Evidence.Line, Signal: s.Kind,
 			Text: s.Evidence.Text, Count: s.Count, First: FormatStamp(s.First), Last: FormatStamp(s.Last),
 			At: ClockText(s.First), Span: spanText(s),
-			Mark: s.Evidence.Mark, Note: note, Fields: s.Fields})
+			Mark: s.Evidence.Mark, Rank: s.Subject.Rank, Node: s.Subject.Node, Note: note, Fields: s.Fields})
 	}
 	return out
 }
@@ -260,8 +260,13 @@ func (w *world) consequences(h *hypothesis) []gpumedic.Consequence {
 	sort.Slice(list, func(a, b int) bool { return w.before(list[a], list[b]) })
 	for _, i := range list {
 		s := &w.signals[i]
-		out = append(out, gpumedic.Consequence{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line,
-			Text: s.Evidence.Text, Mark: s.Evidence.Mark, Count: s.Count, Why: h.why[i]})
+		c := gpumedic.Consequence{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line, Text: s.Evidence.Text,
+			Mark: s.Evidence.Mark, Rank: s.Subject.Rank, Node: s.Subject.Node, Count: s.Count, Why: h.why[i]}
+		if d, ok := s.First.Sub(w.anchor(h).First); ok {
+			sec := math.Round(d.Seconds()*1000) / 1000
+			c.After = &sec
+		}
+		out = append(out, c)
 	}
 	return out
 }
@@ -281,13 +286,17 @@ func (w *world) causes(h *hypothesis) []gpumedic.Cause {
 	return append(seen, rest...)
 }
 
-func (w *world) notThis(h *hypothesis) []string {
+func (w *world) notThis(h *hypothesis, vars map[string]string) []string {
 	var out []string
 	for n, t := range h.rule.NotThis {
 		if when := h.rule.notThis[n]; len(when) > 0 && !w.allSeen(h, when) {
 			continue
 		}
-		out = append(out, t.Claim.In(w.lang)+text(w.lang, ": ", "：")+t.Because.In(w.lang))
+		said := expand(t.Claim.In(w.lang)+text(w.lang, ": ", "：")+t.Because.In(w.lang), vars)
+		if openVariable.MatchString(said) {
+			continue // a number that this evidence does not give
+		}
+		out = append(out, said)
 	}
 	return out
 }
@@ -395,12 +404,18 @@ func (w *world) reasons(h *hypothesis) []string {
 // vars are the variables of headline, remedies and checks.
 func (w *world) vars(h *hypothesis) map[string]string {
 	v := map[string]string{}
-	for _, i := range h.triggers {
-		for k, x := range w.signals[i].Fields {
-			if _, ok := v[k]; !ok {
-				v[k] = x
+	take := func(list []int) {
+		for _, i := range list {
+			for k, x := range w.signals[i].Fields {
+				if _, ok := v[k]; !ok {
+					v[k] = x
+				}
 			}
 		}
+	}
+	take(h.triggers)
+	for _, c := range h.supports { // after the triggers: what they leave open
+		take(c.signals)
 	}
 	s := w.subject(h)
 	set := func(k, x string) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
@@ -42,6 +43,9 @@ func (p *printer) headline(f *gpumedic.Finding, first bool) string {
 func (p *printer) finding(f *gpumedic.Finding, first bool) {
 	indent := p.headline(f, first)
 	p.lines(indent, p.facts(f))
+	if f.Subject.Location != "" {
+		p.lines(indent, text(p.Lang, "at ", "位于 ")+f.Subject.Location)
+	}
 	fmt.Fprintln(p)
 	if first {
 		p.lines("  ", f.Summary)
@@ -72,6 +76,9 @@ func (p *printer) facts(f *gpumedic.Finding) string {
 	}
 	parts := []string{kind,
 		fmt.Sprintf("%s %.0f %%", p.say(lang.Confidence), 100*f.Confidence)}
+	if f.Subject.Rank != nil {
+		parts = append(parts, fmt.Sprintf("rank %d", *f.Subject.Rank))
+	}
 	if f.Subject.Node != "" {
 		parts = append(parts, p.say(lang.Node)+" "+f.Subject.Node)
 	}
@@ -170,34 +177,88 @@ func (p *printer) consequences(f *gpumedic.Finding) {
 	p.section(lang.Follows)
 	list, left := limit(alike(f.Consequences, p.All), maxConsequences, p.All)
 	last := ""
-	for _, c := range list {
+	for i := range list {
+		c := &list[i]
 		note := c.Why
 		if note == last {
 			note = "" // nothing is said twice
 		} else {
 			last = note
 		}
-		p.line(c.Input, c.Line, "", decisive(c.Text, c.Mark), count(p, c.Count, ""), note, "")
+		p.line(c.Input, c.Line, later(c.After), rankList(p.Lang, c.ranks)+decisive(c.Text, c.Mark), count(p, c.Count, ""), note, "")
 	}
 	p.left(left)
 	fmt.Fprintln(p)
 }
 
-// alike folds neighbours of one kind and reason into one entry with a count: thirty
-// channels removed are one thing to read.
-func alike(list []gpumedic.Consequence, all bool) []gpumedic.Consequence {
-	if all {
-		return list
-	}
-	var out []gpumedic.Consequence
+// follower is a consequence that stands for others like it, with the ranks it hit.
+type follower struct {
+	gpumedic.Consequence
+	ranks []int
+}
+
+// alike folds consequences of one kind and reason into one entry with a count: thirty
+// channels removed, or seven ranks that lost their peer, are one thing to read.
+func alike(list []gpumedic.Consequence, all bool) []follower {
+	var out []follower
+	at := map[string]int{}
 	for _, c := range list {
-		if n := len(out); n > 0 && out[n-1].Signal == c.Signal && out[n-1].Input == c.Input && out[n-1].Why == c.Why {
-			out[n-1].Count += c.Count
-			continue
+		key := c.Signal + "\x00" + c.Why
+		if c.Rank == nil {
+			key += "\x00" + c.Input
 		}
-		out = append(out, c)
+		n, seen := at[key]
+		if !seen || all {
+			at[key] = len(out)
+			out = append(out, follower{Consequence: c})
+			n = len(out) - 1
+		} else {
+			out[n].Count += c.Count
+		}
+		if c.Rank != nil && !slices.Contains(out[n].ranks, *c.Rank) {
+			out[n].ranks = append(out[n].ranks, *c.Rank)
+		}
 	}
 	return out
+}
+
+// later is how long after the decisive line something came: "+0.9 s".
+func later(sec *float64) string {
+	switch {
+	case sec == nil:
+		return ""
+	case *sec < 0.05 && *sec > -0.05:
+		return "+0 s"
+	case *sec < 120 && *sec > -120:
+		return fmt.Sprintf("%+.1f s", *sec)
+	}
+	return fmt.Sprintf("%+.0f min", *sec/60)
+}
+
+// rankList writes ranks as "ranks 0-6, 9: ".
+func rankList(l string, ranks []int) string {
+	if len(ranks) == 0 {
+		return ""
+	}
+	slices.Sort(ranks)
+	var parts []string
+	for i := 0; i < len(ranks); {
+		j := i
+		for j+1 < len(ranks) && ranks[j+1] == ranks[j]+1 {
+			j++
+		}
+		if j == i {
+			parts = append(parts, fmt.Sprint(ranks[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", ranks[i], ranks[j]))
+		}
+		i = j + 1
+	}
+	word := "rank "
+	if len(ranks) > 1 {
+		word = text(l, "ranks ", "rank ")
+	}
+	return word + strings.Join(parts, ", ") + ": "
 }
 
 func limit[T any](list []T, n int, all bool) ([]T, int) {

@@ -111,6 +111,9 @@ func (p *printer) paintWrapped(indent, head, s, code string) {
 
 // clock drops the date, which the head line has, and cuts seconds since boot.
 func clock(at string) string {
+	if strings.HasPrefix(at, "+") || strings.HasPrefix(at, "-") {
+		return at // a distance, not a time
+	}
 	if i := strings.LastIndexByte(at, ' '); i > 0 && strings.Count(at, ":") == 2 {
 		return at[i+1:]
 	}

@@ -100,7 +100,7 @@ var (
 	stdlibDir = regexp.MustCompile(`(?i)[/\\]lib(?:64)?[/\\]python\d[\d.]*[/\\]|[/\\]python\d{2,}[/\\]lib[/\\]|[/\\]lib[/\\](?:threading|runpy|multiprocessing|concurrent|asyncio|contextlib)[/\\.]`)
 	launcher  = regexp.MustCompile(`(?i)[/\\](?:bin|scripts)[/\\][\w-]+(?:\.exe[/\\]__main__\.py)?$`)
 	checkout  = regexp.MustCompile(`[/\\](torch|torchvision|torchaudio|vllm|sglang|deepspeed|transformers|accelerate|peft|trl|ray|jax|jaxlib|flax|tensorflow|keras|triton|xformers|flash_attn|bitsandbytes|apex|transformer_engine|megatron|nemo|lightning|pytorch_lightning|fairseq|detectron2|mmcv|mmengine|diffusers|datasets|numpy|nccl|tensorrt_llm|cupy|numba|torchtitan|torchtune)[/\\](.*)$`)
-	ownPart   = regexp.MustCompile(`(?:^|[/\\])(?:examples?|scripts?|tests?|benchmarks?|tools?|recipes?|projects?|train\w*\.py|pretrain\w*\.py|finetune\w*\.py)(?:[/\\]|$)`)
+	ownPart   = regexp.MustCompile(`(?:^|[/\\])(?:examples?|scripts?|tests?|benchmarks?|tools?|recipes?|projects?|pretrain\w*\.py|finetune\w*\.py)(?:[/\\]|$)`)
 	generated = regexp.MustCompile(`^<(?:frozen |attrs |__array_function__|decorator-gen|eval_with_key|torch_package|unknown)`)
 )
 

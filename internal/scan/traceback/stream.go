@@ -345,6 +345,9 @@ func (s *stream) close(e Exception) {
 		prev.Chained, e.Chained = true, true
 		if s.link == linkInner {
 			prev.Cause, e.LedTo = e.Type, prev.Type
+			if e.User.File == "" { // a worker's frames may all be of libraries
+				e.User = prev.User
+			}
 		} else {
 			prev.LedTo, e.Cause = e.Type, prev.Type
 			if s.link == linkContext {
@@ -407,7 +410,7 @@ func (s *stream) after(l Line) {
 		return
 	}
 	if n := len(s.chain); n > 0 && s.behind <= maxBehind {
-		if m := frameLine.FindStringSubmatch(text); m != nil && s.behind <= 3 { // Ray puts the worker's frames there
+		if m := frameLine.FindStringSubmatch(text); m != nil && s.behind <= 3 && !s.chain[n-1].Truncated { // Ray puts the worker's frames there
 			s.link = linkInner
 			s.open1(Line{Stream: l.Stream, No: l.No, Indent: max(0, l.Indent-2), From: l.From})
 			s.push(Frame{File: m[1], Line: m[2], Func: m[3]}, l)
@@ -424,7 +427,7 @@ func (s *stream) after(l Line) {
 		}
 		if signOf(text) == signNone {
 			e.Lines = append(e.Lines, l.No)
-			if e.Message == "" && !strings.HasPrefix(text, "===") && !strings.HasPrefix(text, `"""`) && !strings.HasPrefix(text, "-- ") {
+			if _, sure, _ := parseClass(text); e.Message == "" && !sure && !strings.HasPrefix(text, "===") && !strings.HasPrefix(text, `"""`) && !strings.HasPrefix(text, "-- ") {
 				e.Message = text
 			}
 		}
