@@ -22,19 +22,20 @@ var mayImport = map[string][]string{
 	"catalog":               {},
 	"internal/lang":         {},
 	"internal/layout":       {},
+	"internal/lazyre":       {},
 	"internal/topo":         {},
-	"internal/frame":        {},
-	"internal/source":       {},
+	"internal/frame":        {"internal/lazyre"},
+	"internal/source":       {"internal/lazyre"},
 	"internal/scan/literal": {},
-	"internal/scan/section": {"catalog"},
+	"internal/scan/section": {"catalog", "internal/lazyre"},
 	// scan follows tracebacks and reads flight-recorder dumps as it meets them.
-	"internal/scan":           {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section", "internal/scan/traceback", "internal/flight"},
-	"internal/scan/traceback": {},
+	"internal/scan":           {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section", "internal/scan/traceback", "internal/flight", "internal/lazyre"},
+	"internal/scan/traceback": {"internal/lazyre"},
 	"internal/flight":         {},
-	"internal/decode":       {"catalog"},
-	"internal/diagnose":     {"catalog", "internal/topo"},
-	"internal/explain":      {"catalog", "internal/decode", "internal/lang", "internal/layout"},
-	"internal/report":       {"catalog", "internal/lang"},
+	"internal/decode":         {"catalog", "internal/lazyre"},
+	"internal/diagnose":       {"catalog", "internal/topo", "internal/lazyre"},
+	"internal/explain":        {"catalog", "internal/decode", "internal/lang", "internal/layout", "internal/lazyre"},
+	"internal/report":         {"catalog", "internal/lang"},
 	// offline wires source, scan, decode and diagnose for recorded input.
 	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/source"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
@@ -94,6 +95,33 @@ func TestNoClockInTheMiddle(t *testing.T) {
 				t.Errorf("%s reads the clock", f)
 			}
 		}
+	}
+}
+
+// TestNoCompilingAtStart: an expression at package level compiles at every start of the
+// program, whatever it was started for.
+func TestNoCompilingAtStart(t *testing.T) {
+	for dir := range packageImports(t) {
+		if dir == "catalog" || dir == "internal/lazyre" {
+			continue // knowledge imports nothing of ours
+		}
+		eachFile(t, dir, func(path string) {
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.Decls {
+				if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+					ast.Inspect(g, func(n ast.Node) bool {
+						if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "MustCompile" {
+							t.Errorf("%s: regexp.MustCompile at package level: use lazyre.New", path)
+						}
+						_, inside := n.(*ast.FuncLit)
+						return !inside
+					})
+				}
+			}
+		})
 	}
 }
 

@@ -14,18 +14,20 @@ trap 'rm -rf "$tmp"' EXIT
 bin=${GPUMEDIC:-$tmp/gpumedic}
 [ -n "${GPUMEDIC:-}" ] || CGO_ENABLED=0 go build -trimpath -o "$bin" ./cmd/gpumedic
 
-# A syslog of 1 MiB: daily noise of four kinds, then one real incident at the end.
+# A syslog of 1 MiB: daily noise (services, logins, kubelet, a quarter of it a
+# training job, one line in twenty a firewall's), then one real incident at the end.
 incident=examples/link-errors-then-lost-gpu.log
 awk -v want=$((1048576 - $(wc -c <"$incident"))) '
   function rnd(n) { x = (x * 1103 + 12345) % 1000003; return x % n }
   BEGIN {
     while (1) {
-      head = sprintf("Feb 11 %02d:%02d:%02d harrow ", 12 + int(i / 4000), int(i / 67) % 60, i % 60)
-      kind = rnd(4)
-      if (kind == 0) line = sprintf("systemd[1]: Started Session %d of user root.", i)
-      if (kind == 1) line = sprintf("kernel: [UFW BLOCK] IN=eth0 OUT= MAC=%012x SRC=10.0.%d.%d LEN=%d", rnd(999999), rnd(256), rnd(256), i)
-      if (kind == 2) line = sprintf("train[%d]: step %d loss 0.%04d lr 1e-4 tokens/s %d", rnd(9999), i, rnd(10000), rnd(90000))
-      if (kind == 3) line = sprintf("kubelet[912]: I0211 912 operation_generator.go:%d] MountVolume.SetUp succeeded", i)
+      head = sprintf("Feb 11 %02d:%02d:%02d harrow ", 12 + int(i / 4020), int(i / 67) % 60, int(i % 67 * 60 / 67))
+      kind = rnd(20)
+      if (kind < 6) line = sprintf("systemd[1]: Started Session %d of user root.", i)
+      else if (kind < 9) line = sprintf("sshd[%d]: Accepted publickey for ops from 10.0.%d.%d port %d ssh2", rnd(9999), rnd(256), rnd(256), rnd(65536))
+      else if (kind < 14) line = sprintf("kubelet[912]: I0211 912 operation_generator.go:%d] MountVolume.SetUp succeeded for volume %d", rnd(999), i)
+      else if (kind < 19) line = sprintf("train[%d]: step %d loss 0.%04d lr 1e-4 tokens/s %d", rnd(9999), i, rnd(10000), rnd(90000))
+      else line = sprintf("kernel: [UFW BLOCK] IN=eth0 OUT= MAC=%012x SRC=10.0.%d.%d DST=10.0.0.7 LEN=40 TOS=0x00 PREC=0x00 TTL=240 ID=%d PROTO=TCP SPT=%d DPT=23 WINDOW=1024 RES=0x00 SYN URGP=0", rnd(999999), rnd(256), rnd(256), rnd(65536), rnd(65536))
       bytes += length(head line) + 1
       if (bytes > want) exit
       print head line

@@ -29,11 +29,7 @@ func Compile(m *Matcher) *Pattern {
 	}
 	p := &Pattern{Matcher: m, re: lazy(m.Pattern), ident: lazy(m.Ident)}
 	if m.Join != nil {
-		strip := m.Join.Strip
-		if strip != "" {
-			strip = `\A(?:` + strip + `)` // or a record that does not join is searched to its end
-		}
-		p.strip, p.until = lazy(strip), lazy(m.Join.Until)
+		p.strip, p.until = lazy(m.Join.Strip), lazy(m.Join.Until)
 	}
 	return p
 }

@@ -1,12 +1,12 @@
 package decode
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // rminit reads "RmInitAdapter failed! (stage:status:line)".
@@ -53,11 +53,11 @@ func (f *fields) classes(c []string) {
 }
 
 var (
-	aerWordRE   = regexp.MustCompile(`(?i)(?:error status/mask=|aer_status:\s*|status=)(?:0x)?([0-9a-f]{1,8})(?:(?:/|,\s*aer_mask:\s*|\s+mask=)(?:0x)?([0-9a-f]{1,8}))?`)
-	aerSevRE    = regexp.MustCompile(`(?i)severity=(Correct(?:ed|able)|Uncorrect(?:ed|able)(?: \((?:Non-)?Fatal\))?|Fatal)`)
-	aerLayerRE  = regexp.MustCompile(`(?i)type=(Physical|Data Link|Transaction) Layer`)
-	aerAgentRE  = regexp.MustCompile(`(?i)\((Receiver|Transmitter|Requester|Completer) ID\)`)
-	aerBitRE    = regexp.MustCompile(`(?:^|\s)\[\s*(\d{1,2})\]\s+(\w+)`)
+	aerWordRE   = lazyre.New(`(?i)(?:error status/mask=|aer_status:\s*|status=)(?:0x)?([0-9a-f]{1,8})(?:(?:/|,\s*aer_mask:\s*|\s+mask=)(?:0x)?([0-9a-f]{1,8}))?`)
+	aerSevRE    = lazyre.New(`(?i)severity=(Correct(?:ed|able)|Uncorrect(?:ed|able)(?: \((?:Non-)?Fatal\))?|Fatal)`)
+	aerLayerRE  = lazyre.New(`(?i)type=(Physical|Data Link|Transaction) Layer`)
+	aerAgentRE  = lazyre.New(`(?i)\((Receiver|Transmitter|Requester|Completer) ID\)`)
+	aerBitRE    = lazyre.New(`(?:^|\s)\[\s*(\d{1,2})\]\s+(\w+)`)
 	uncorrected = []string{"nonfatal", "fatal", "uncorrected"}
 )
 
@@ -165,10 +165,10 @@ func strongestHint(bits []*catalog.AERBit) string {
 }
 
 var (
-	cudaSymbolRE = regexp.MustCompile(`\b(CUDA_(?:ERROR_[A-Z0-9_]+|SUCCESS)|cuda(?:Error[A-Z]\w+|Success))\b`)
+	cudaSymbolRE = lazyre.New(`\b(CUDA_(?:ERROR_[A-Z0-9_]+|SUCCESS)|cuda(?:Error[A-Z]\w+|Success))\b`)
 	// The number of a CUDA error is only believed where the text says that it is one.
-	cudaNumberRE = regexp.MustCompile(`(?i)(?:cuda(?:\s+(?:runtime|driver))?\s+error\s*[:(]?\s*\(?|CUresult\s*[=:]?\s*|cudaError_t\s*[=:]?\s*|\berror(?: code\s*[=:]?\s*|\s*[=:]\s*))(\d{1,5})\b`)
-	oldRuntimeRE = regexp.MustCompile(`(?i)cuda runtime error \((\d+)\)`)
+	cudaNumberRE = lazyre.New(`(?i)(?:cuda(?:\s+(?:runtime|driver))?\s+error\s*[:(]?\s*\(?|CUresult\s*[=:]?\s*|cudaError_t\s*[=:]?\s*|\berror(?: code\s*[=:]?\s*|\s*[=:]\s*))(\d{1,5})\b`)
+	oldRuntimeRE = lazyre.New(`(?i)cuda runtime error \((\d+)\)`)
 )
 
 // cuda reads a CUDA error in any of its forms: symbol, number, or the library's text.
@@ -271,7 +271,7 @@ func (d *Decoder) oldRuntime(f *fields, number string) (*catalog.Code, bool) {
 	return d.today(c), true
 }
 
-var nvmlSymbolRE = regexp.MustCompile(`\bNVML_(?:ERROR_[A-Z0-9_]+|SUCCESS)\b`)
+var nvmlSymbolRE = lazyre.New(`\bNVML_(?:ERROR_[A-Z0-9_]+|SUCCESS)\b`)
 
 // nvml reads an NVML return code.
 func (d *Decoder) nvml(f *fields) {

@@ -1,12 +1,12 @@
 package decode
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // Decoder adds to a signal what its text says beyond the number. It is safe for
@@ -93,7 +93,7 @@ func (f *fields) setLink(n string) {
 }
 
 // find sets the named groups of the first match.
-func (f *fields) find(re *regexp.Regexp) bool {
+func (f *fields) find(re *lazyre.Regexp) bool {
 	m := re.FindStringSubmatch(f.text)
 	if m == nil {
 		return false

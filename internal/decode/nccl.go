@@ -2,8 +2,9 @@ package decode
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // nccl reads what messages of NCCL, Gloo and the rendezvous say about addresses,
@@ -99,14 +100,14 @@ func bridge4(a netip.Addr) bool {
 
 // ifClass tells interfaces that lead to no other host by their customary names.
 var ifClass = []struct {
-	re    *regexp.Regexp
+	re    *lazyre.Regexp
 	class string
 }{
-	{regexp.MustCompile(`^lo\d*$`), "loopback"},
-	{regexp.MustCompile(`^(?:docker|br-[0-9a-f]{6,}|podman|lxcbr|lxdbr|nerdctl)\w*$`), "docker"},
-	{regexp.MustCompile(`^(?:virbr|vnet|vboxnet|vmnet|veth)\w*`), "virtual"},
-	{regexp.MustCompile(`^(?:tun|tap|wg|tailscale|zt)\w*$`), "vpn"},
-	{regexp.MustCompile(`^(?:usb|idrac|enx)\w*$`), "management"},
+	{lazyre.New(`^lo\d*$`), "loopback"},
+	{lazyre.New(`^(?:docker|br-[0-9a-f]{6,}|podman|lxcbr|lxdbr|nerdctl)\w*$`), "docker"},
+	{lazyre.New(`^(?:virbr|vnet|vboxnet|vmnet|veth)\w*`), "virtual"},
+	{lazyre.New(`^(?:tun|tap|wg|tailscale|zt)\w*$`), "vpn"},
+	{lazyre.New(`^(?:usb|idrac|enx)\w*$`), "management"},
 }
 
 // netClass is the class of an interface by its name, else by its address. A bridge of

@@ -2,16 +2,17 @@ package decode
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // longestText bounds what is read of one message.
 const longestText = 64 << 10
 
 // caughtRE recognises programs that expect the refusal and go on.
-var caughtRE = regexp.MustCompile(`(?i)\b(?:skip(?:ping|ped)? (?:this |the |)?(?:batch|sample|step)|retry(?:ing)? (?:with|on|batch)|trying (?:a )?(?:smaller|with)|(?:decreas|reduc)(?:ing|ed) (?:the )?batch|batch.?size \d+ failed|will try (?:again|with))`)
+var caughtRE = lazyre.New(`(?i)\b(?:skip(?:ping|ped)? (?:this |the |)?(?:batch|sample|step)|retry(?:ing)? (?:with|on|batch)|trying (?:a )?(?:smaller|with)|(?:decreas|reduc)(?:ing|ed) (?:the )?batch|batch.?size \d+ failed|will try (?:again|with))`)
 
 // oom reads a refusal of memory: PyTorch's text, and the fields *_size of matchers for
 // the others. It turns every quantity into *_bytes and *_text, and judges.

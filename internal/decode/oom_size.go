@@ -2,16 +2,17 @@ package decode
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // sizeExpr is a quantity of memory as programs print it: "19.14 GiB", "0 bytes",
 // "232.83GiB", "2.15G", "1,024.00 MiB".
 const sizeExpr = `\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?\s?(?:[KMGTPE]i?B|bytes?|[KMGTB]\b)`
 
-var sizeRE = regexp.MustCompile(`(?i)^\s*(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([kmgtpe])?(i?b|bytes?)?\s*$`)
+var sizeRE = lazyre.New(`(?i)^\s*(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([kmgtpe])?(i?b|bytes?)?\s*$`)
 
 // largest is above any memory of one machine; what a program prints beyond it is the
 // underflow of an unsigned difference.

@@ -1,8 +1,9 @@
 package decode
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // memory is what a refusal of GPU memory states, and what follows from it.
@@ -30,7 +31,7 @@ type procMemory struct {
 // to 2.0 ("cached" up to 1.3), sentences from 2.1, "capacty" in 2.1 and 2.2. A piece
 // that is cut off is simply absent.
 var torchTexts = []struct {
-	re  *regexp.Regexp
+	re  *lazyre.Regexp
 	set func(*memory) *amount
 }{
 	{sizeIn(`(?:Tried to allocate (SIZE)|\bRequested\s*: (SIZE))`), func(m *memory) *amount { return &m.requested }},
@@ -47,11 +48,11 @@ var torchTexts = []struct {
 
 var (
 	torchProcRE   = sizeIn(`\bProcess (\d+) has (SIZE) memory in use`)
-	torchDeviceRE = regexp.MustCompile(`\bGPU (\d+)(?:;| has a total| reached)`)
+	torchDeviceRE = lazyre.New(`\bGPU (\d+)(?:;| has a total| reached)`)
 )
 
-func sizeIn(expr string) *regexp.Regexp {
-	return regexp.MustCompile(strings.ReplaceAll(expr, "SIZE", sizeExpr))
+func sizeIn(expr string) *lazyre.Regexp {
+	return lazyre.New(strings.ReplaceAll(expr, "SIZE", sizeExpr))
 }
 
 // readTorch reads PyTorch's refusal. The order of figures is not relied on, and line

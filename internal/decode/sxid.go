@@ -1,18 +1,18 @@
 package decode
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 var (
-	sxidWordRE  = regexp.MustCompile(`(?i)^\s*(Fatal|Non-?fatal|Correctable)\b`)
-	sxidLinkRE  = regexp.MustCompile(`(?i)\bLink\s+(-?\d+)\s*(.*)$`)
-	sxidTailRE  = regexp.MustCompile(`(?i)\s*\(\s*First\s*\)`)
-	sxidHeadRE  = regexp.MustCompile(`(?i)^\s*(?:(?:Fatal|Non-?fatal|Correctable)\s*,\s*)?(?:Link\s+-?\d+\s*)?`)
-	sxidRecords = regexp.MustCompile(`(?i)\s*(?:Severity\s+\d+\s+Engine instance|Data\s*\{).*$`)
+	sxidWordRE  = lazyre.New(`(?i)^\s*(Fatal|Non-?fatal|Correctable)\b`)
+	sxidLinkRE  = lazyre.New(`(?i)\bLink\s+(-?\d+)\s*(.*)$`)
+	sxidTailRE  = lazyre.New(`(?i)\s*\(\s*First\s*\)`)
+	sxidHeadRE  = lazyre.New(`(?i)^\s*(?:(?:Fatal|Non-?fatal|Correctable)\s*,\s*)?(?:Link\s+-?\d+\s*)?`)
+	sxidRecords = lazyre.New(`(?i)\s*(?:Severity\s+\d+\s+Engine instance|Data\s*\{).*$`)
 )
 
 // sxid reads an NVSwitch error. The word that the switch driver printed wins over the

@@ -1,18 +1,18 @@
 package decode
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 var (
-	causedByRE    = regexp.MustCompile(`(?i)caused by previous Xid\s*(?:\(?\s*)(\d+)`)
-	channelRE     = regexp.MustCompile(`(?i)\b(?:ch(?:annel|id)?)\s*[:=]?\s*(?P<channel>0x[0-9a-f]+|[0-9a-f]{4,8}\b|\d+)`)
-	intrRE        = regexp.MustCompile(`(?i)\bintr\s+(?P<intr>0x[0-9a-f]+|[0-9a-f]{4,8}\b)`)
-	placeholderRE = regexp.MustCompile(`(?:^|[\s(=,])%(?:[-+ #0]*\d*(?:ll|l|h)?[sduxXp]|0\d*(?:ll|l)?x)(?:[\s),.!:]|$)`)
+	causedByRE    = lazyre.New(`(?i)caused by previous Xid\s*(?:\(?\s*)(\d+)`)
+	channelRE     = lazyre.New(`(?i)\b(?:ch(?:annel|id)?)\s*[:=]?\s*(?P<channel>0x[0-9a-f]+|[0-9a-f]{4,8}\b|\d+)`)
+	intrRE        = lazyre.New(`(?i)\bintr\s+(?P<intr>0x[0-9a-f]+|[0-9a-f]{4,8}\b)`)
+	placeholderRE = lazyre.New(`(?:^|[\s(=,])%(?:[-+ #0]*\d*(?:ll|l|h)?[sduxXp]|0\d*(?:ll|l)?x)(?:[\s),.!:]|$)`)
 )
 
 // xid adds what every code has, then what this code's text says.
@@ -122,9 +122,9 @@ func (d *Decoder) xidText(code int, f *fields) {
 }
 
 var (
-	fellOffRE    = regexp.MustCompile(`(?i)fallen off the bus`)
-	powerCableRE = regexp.MustCompile(`(?i)power (?:cable|connector)|auxiliary power`)
-	infoRE       = regexp.MustCompile(`(?i)errorString\s+(.+?)(?:,\s*Info\s+(0x[0-9a-f]+|[0-9a-f]+))?\s*$`)
+	fellOffRE    = lazyre.New(`(?i)fallen off the bus`)
+	powerCableRE = lazyre.New(`(?i)power (?:cable|connector)|auxiliary power`)
+	infoRE       = lazyre.New(`(?i)errorString\s+(.+?)(?:,\s*Info\s+(0x[0-9a-f]+|[0-9a-f]+))?\s*$`)
 )
 
 func yesNo(b bool) string {

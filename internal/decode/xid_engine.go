@@ -1,17 +1,18 @@
 package decode
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 var (
-	unitRE = regexp.MustCompile(`(?i)\(\s*GPC\s*(?P<gpc>\d+)(?:\s*,\s*TPC\s*(?P<tpc>\d+))?(?:\s*,\s*SM\s*(?P<sm>\d+))?\s*\)`)
-	gpcRE  = regexp.MustCompile(`(?i)\bon\s+GPC\s*(?P<gpc>\d+)`)
-	warpRE = regexp.MustCompile(`(?i)SM\s+(Warp|Global)\s+Exception`)
-	kindRE = regexp.MustCompile(`(?i)Exception\b[^:]*:\s*(.+?)\s*$`)
-	esrRE  = regexp.MustCompile(`(?i)\bESR\s+((?:0x[0-9a-f]+\s*=\s*0x[0-9a-f]+[\s,]*)+)`)
-	chidRE = regexp.MustCompile(`(?i)Class\s+(?P<class_id>0x[0-9a-f]+|[0-9a-f]+)(?:,\s*(?:Sub)?ch?annel\s+\S+)?(?:,\s*Offset\s+(?P<offset>0x[0-9a-f]+|[0-9a-f]+))?(?:,\s*Data\s+(?P<data>0x[0-9a-f]+|[0-9a-f]+))?`)
+	unitRE = lazyre.New(`(?i)\(\s*GPC\s*(?P<gpc>\d+)(?:\s*,\s*TPC\s*(?P<tpc>\d+))?(?:\s*,\s*SM\s*(?P<sm>\d+))?\s*\)`)
+	gpcRE  = lazyre.New(`(?i)\bon\s+GPC\s*(?P<gpc>\d+)`)
+	warpRE = lazyre.New(`(?i)SM\s+(Warp|Global)\s+Exception`)
+	kindRE = lazyre.New(`(?i)Exception\b[^:]*:\s*(.+?)\s*$`)
+	esrRE  = lazyre.New(`(?i)\bESR\s+((?:0x[0-9a-f]+\s*=\s*0x[0-9a-f]+[\s,]*)+)`)
+	chidRE = lazyre.New(`(?i)Class\s+(?P<class_id>0x[0-9a-f]+|[0-9a-f]+)(?:,\s*(?:Sub)?ch?annel\s+\S+)?(?:,\s*Offset\s+(?P<offset>0x[0-9a-f]+|[0-9a-f]+))?(?:,\s*Data\s+(?P<data>0x[0-9a-f]+|[0-9a-f]+))?`)
 )
 
 // exception reads Xid 13. The driver writes one line for each thing it knows: the
@@ -88,11 +89,11 @@ func esrKind(words string) string {
 }
 
 var (
-	mmuRE = regexp.MustCompile(`(?i)\bENGINE\s+(\S+)(?:\s+(\S+?))?\s+((?:\w*CLIENT_\S+))`)
+	mmuRE = lazyre.New(`(?i)\bENGINE\s+(\S+)(?:\s+(\S+?))?\s+((?:\w*CLIENT_\S+))`)
 	// A capture that was cut may end anywhere after the engine.
-	engineRE = regexp.MustCompile(`(?i)\bENGINE\s+([A-Z]\w*)`)
-	faultRE  = regexp.MustCompile(`(?i)faulted\s+@\s+(0x[0-9a-f_]+)`)
-	typeRE   = regexp.MustCompile(`(?i)Fault is of type\s+(?:FAULT_)?(\w+)(?:\s+(?:ACCESS_TYPE_)?(\w+))?`)
+	engineRE = lazyre.New(`(?i)\bENGINE\s+([A-Z]\w*)`)
+	faultRE  = lazyre.New(`(?i)faulted\s+@\s+(0x[0-9a-f_]+)`)
+	typeRE   = lazyre.New(`(?i)Fault is of type\s+(?:FAULT_)?(\w+)(?:\s+(?:ACCESS_TYPE_)?(\w+))?`)
 )
 
 // mmuFault reads Xid 31: who touched which address, and what was wrong with it.
@@ -126,7 +127,7 @@ func (f *fields) mmuFault() {
 	}
 }
 
-var privRE = regexp.MustCompile(`(?i)^(?:NVLink:?\s*)?(\w+)?\s*interrupt hit on link\s+(-?\d+)(?:\s+on\s+GPU(\d+))?(?::\s*(.*?))?\s*$`)
+var privRE = lazyre.New(`(?i)^(?:NVLink:?\s*)?(\w+)?\s*interrupt hit on link\s+(-?\d+)(?:\s+on\s+GPU(\d+))?(?::\s*(.*?))?\s*$`)
 
 // privError reads the short form of Xid 137.
 func (f *fields) privError() {
@@ -141,7 +142,7 @@ func (f *fields) privError() {
 	f.set("detail", token(m[4]))
 }
 
-var linkRE = regexp.MustCompile(`(?i)\blink\s*[:=#]?\s*(-?\d+)`)
+var linkRE = lazyre.New(`(?i)\blink\s*[:=#]?\s*(-?\d+)`)
 
 func (f *fields) linkNumber() {
 	if m := linkRE.FindStringSubmatch(f.text); m != nil {
@@ -149,7 +150,7 @@ func (f *fields) linkNumber() {
 	}
 }
 
-var vgpuRE = regexp.MustCompile(`(?i)not\s+supported|unsupported`)
+var vgpuRE = lazyre.New(`(?i)not\s+supported|unsupported`)
 
 func (f *fields) vgpu() {
 	switch low := strings.ToLower(f.text); {

@@ -1,24 +1,25 @@
 package decode
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 var (
-	rpcRE       = regexp.MustCompile(`(?i)Timeout (?:after (\d+)\s*s of )?waiting for RPC(?: response)? from (?:GPU(\d+) )?GSP(\d+)?`)
-	functionRE  = regexp.MustCompile(`Expected function\s+(?:(\d+)(?:\s*\(\s*([A-Za-z]\w*)\s*\)?)?|([A-Za-z]\w*))`)
-	rpcDataRE   = regexp.MustCompile(`\(\s*(0x[0-9a-fA-F]+\s+0x[0-9a-fA-F]+)\s*\)`)
-	gspTaskRE   = regexp.MustCompile(`(?i)GSP task exception:?\s*(.*?)(?:\s*\(cause\s*:\s*(\S+?)\))?\s*@`)
-	pcRE        = regexp.MustCompile(`(?i)\bpc\s*[:=]\s*(0x[0-9a-f]+)`)
-	taskRE      = regexp.MustCompile(`(?i)\btask\s*[:=]?\s*(\d+)`)
-	gspPartRE   = regexp.MustCompile(`(?i)\bpartition\s*[:=]\s*([\w#]+)`)
-	raisedRE    = regexp.MustCompile(`(?i)raised error code (\S+) for reason (\S+) at (\S+)`)
-	rmGPURE     = regexp.MustCompile(`\bGPU(\d+)\b`)
-	fspStatusRE = regexp.MustCompile(`(?i)Error status\s+(0x[0-9a-f]+)`)
-	hexWordsRE  = regexp.MustCompile(`(?i)(?:0x)?[0-9a-f]{8}\b|0x[0-9a-f]+`)
-	changedRE   = regexp.MustCompile(`(?i)recovery action changed from\s+(.+?)\s+to\s+(.+?)\s*\.?\s*$`)
-	codeNameRE  = regexp.MustCompile(`^(?:(0x[0-9a-fA-F]+|\d+)\b)?\s*(?:\(\s*([^()]*?)\s*\)?)?\s*(.*)$`)
+	rpcRE       = lazyre.New(`(?i)Timeout (?:after (\d+)\s*s of )?waiting for RPC(?: response)? from (?:GPU(\d+) )?GSP(\d+)?`)
+	functionRE  = lazyre.New(`Expected function\s+(?:(\d+)(?:\s*\(\s*([A-Za-z]\w*)\s*\)?)?|([A-Za-z]\w*))`)
+	rpcDataRE   = lazyre.New(`\(\s*(0x[0-9a-fA-F]+\s+0x[0-9a-fA-F]+)\s*\)`)
+	gspTaskRE   = lazyre.New(`(?i)GSP task exception:?\s*(.*?)(?:\s*\(cause\s*:\s*(\S+?)\))?\s*@`)
+	pcRE        = lazyre.New(`(?i)\bpc\s*[:=]\s*(0x[0-9a-f]+)`)
+	taskRE      = lazyre.New(`(?i)\btask\s*[:=]?\s*(\d+)`)
+	gspPartRE   = lazyre.New(`(?i)\bpartition\s*[:=]\s*([\w#]+)`)
+	raisedRE    = lazyre.New(`(?i)raised error code (\S+) for reason (\S+) at (\S+)`)
+	rmGPURE     = lazyre.New(`\bGPU(\d+)\b`)
+	fspStatusRE = lazyre.New(`(?i)Error status\s+(0x[0-9a-f]+)`)
+	hexWordsRE  = lazyre.New(`(?i)(?:0x)?[0-9a-f]{8}\b|0x[0-9a-f]+`)
+	changedRE   = lazyre.New(`(?i)recovery action changed from\s+(.+?)\s+to\s+(.+?)\s*\.?\s*$`)
+	codeNameRE  = lazyre.New(`^(?:(0x[0-9a-fA-F]+|\d+)\b)?\s*(?:\(\s*([^()]*?)\s*\)?)?\s*(.*)$`)
 )
 
 // rpcTimeout reads Xid 119 (and 175, which reuses the text).
@@ -59,7 +60,7 @@ func (f *fields) gspError() {
 		f.set("reason", strings.ToLower(m[2]))
 		f.set("pc", strings.ToLower(m[3]))
 	}
-	for name, re := range map[string]*regexp.Regexp{"pc": pcRE, "task": taskRE, "partition": gspPartRE, "rm_gpu": rmGPURE} {
+	for name, re := range map[string]*lazyre.Regexp{"pc": pcRE, "task": taskRE, "partition": gspPartRE, "rm_gpu": rmGPURE} {
 		if m := re.FindStringSubmatch(f.text); m != nil {
 			f.set(name, strings.ToLower(m[1]))
 		}

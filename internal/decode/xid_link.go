@@ -1,22 +1,22 @@
 package decode
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
 var (
-	nvlink4RE   = regexp.MustCompile(`(?i)(?:\ba\s+)?(\bnon-?fatal|\bfatal)?\s*error detected on link\s+(\d+)`)
-	registersRE = regexp.MustCompile(`\(\s*(0x[0-9a-fA-F]+(?:\s*,\s*0x[0-9a-fA-F]+)*)\s*,?\s*\)?`)
-	trainRE     = regexp.MustCompile(`(?i)failed to train link\s+(\d+)(?:\s+to remote\s+(?:PCI:)?([0-9a-f:.]+))?`)
-	listRE      = regexp.MustCompile(`(?i)link\(?s?\)?\s*[:(]?\s*((?:\d+|0x[0-9a-f]+)(?:[\s,]+(?:\d+|0x[0-9a-f]+))*)`)
+	nvlink4RE   = lazyre.New(`(?i)(?:\ba\s+)?(\bnon-?fatal|\bfatal)?\s*error detected on link\s+(\d+)`)
+	registersRE = lazyre.New(`\(\s*(0x[0-9a-fA-F]+(?:\s*,\s*0x[0-9a-fA-F]+)*)\s*,?\s*\)?`)
+	trainRE     = lazyre.New(`(?i)failed to train link\s+(\d+)(?:\s+to remote\s+(?:PCI:)?([0-9a-f:.]+))?`)
+	listRE      = lazyre.New(`(?i)link\(?s?\)?\s*[:(]?\s*((?:\d+|0x[0-9a-f]+)(?:[\s,]+(?:\d+|0x[0-9a-f]+))*)`)
 )
 
 // nvlink4 reads Xid 74: seven registers of one link. The strongest verdict over all
@@ -98,10 +98,10 @@ func (f *fields) links() {
 }
 
 var (
-	nvlink5RE = regexp.MustCompile(`(?i)(?:^|[\s,])([A-Z][A-Z0-9_]*(?:/[A-Z0-9_]+)?|MSE Degraded)\s+(Fatal|Non-?fatal|Link[ _-]?fatal)\b`)
-	xcRE      = regexp.MustCompile(`\bXC\s*(\d)`)
-	injRE     = regexp.MustCompile(`\bi(\d)\b`)
-	regs5RE   = regexp.MustCompile(`\(\s*(0x[0-9a-fA-F]+(?:[\s,]+0x[0-9a-fA-F]+)*)`)
+	nvlink5RE = lazyre.New(`(?i)(?:^|[\s,])([A-Z][A-Z0-9_]*(?:/[A-Z0-9_]+)?|MSE Degraded)\s+(Fatal|Non-?fatal|Link[ _-]?fatal)\b`)
+	xcRE      = lazyre.New(`\bXC\s*(\d)`)
+	injRE     = lazyre.New(`\bi(\d)\b`)
+	regs5RE   = lazyre.New(`\(\s*(0x[0-9a-fA-F]+(?:[\s,]+0x[0-9a-fA-F]+)*)`)
 )
 
 // nvlink5 reads Xid 144 to 150.

@@ -1,29 +1,30 @@
 package decode
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 var (
-	inUnitRE     = regexp.MustCompile(`(?i)(?:\bin (?:the )?|\bDetected in )((?:\w+ )?[\w/-]+?)(?:\s+at\b|\s+(?:sub)?partition\b|[.,;(]|\s*$)`)
-	physAddrRE   = regexp.MustCompile(`(?i)(?:physAddr|phys(?:ical)? address|\bat address|\baddress)\s*[:=]?\s*(0x[0-9a-f]+)`)
-	partitionRE  = regexp.MustCompile(`(?i)(?:^|[^b-])partition\s*[:=]?\s*(\d+)`)
-	subpartRE    = regexp.MustCompile(`(?i)sub-?partition\s*[:=]?\s*(\d+)`)
-	dramWordRE   = regexp.MustCompile(`(?i)\b(?:framebuffer|frame buffer|fb|dram|hbm\w*|vidmem|video memory|fbpa)\b`)
-	sramWordRE   = regexp.MustCompile(`(?i)\b(?:sram|l1|l2|ltc|lts|sm|register file|texture|shared memory|shm|cbu|gcc|gpccs|fecs|mmu|pmu|pcie|hshub|ce|ctxsw|gsp|icache|dcache|lrf|rf)\b`)
-	parenAddrRE  = regexp.MustCompile(`\(\s*(0x[0-9a-fA-F]+)\s*[,)]`)
-	addrAtRE     = regexp.MustCompile(`(?i)\bat (?:address )?(0x[0-9a-f]+)`)
-	containedRE  = regexp.MustCompile(`(?i)\b(Contained|Uncontained)\s*:\s*([^(.]+?)\s*(?:\(([^)]*)\)?)?\s*(?:\.|$)`)
-	containWord  = regexp.MustCompile(`(?i)\b(contained|uncontained)\b`)
-	rstRE        = regexp.MustCompile(`(?i)(?:^|[^-\w])RST\s*:\s*(Yes|No)`)
-	drstRE       = regexp.MustCompile(`(?i)\bD-RST\s*:\s*(Yes|No)`)
-	stormPartRE  = regexp.MustCompile(`(?i)logical partition\s+(\d+)`)
-	repairRE     = regexp.MustCompile(`(?i)Marking (LTS|Channel)\s+(\d+) in (\w+)\s+(\d+)(.*?pair)? for repair\.?\s*(?:Perform (.+?) to activate)?`)
-	noSpareRE    = regexp.MustCompile(`(?i)Repairing (LTS|Channel) failed`)
-	dramRetireRE = regexp.MustCompile(`(?i)DRAM Retirement failed due to (.+?)(?:\s+at\b|[.,]|\s*$)`)
-	tpcRE        = regexp.MustCompile(`(?i)\b(?:Retiring|retire) TPC\s+(\d+) from GPC\s+(\d+)`)
-	countRE      = regexp.MustCompile(`(?i)\b(DRAM|LTC|MMU|PCIE)\s*:\s*(-?\d+)`)
+	inUnitRE     = lazyre.New(`(?i)(?:\bin (?:the )?|\bDetected in )((?:\w+ )?[\w/-]+?)(?:\s+at\b|\s+(?:sub)?partition\b|[.,;(]|\s*$)`)
+	physAddrRE   = lazyre.New(`(?i)(?:physAddr|phys(?:ical)? address|\bat address|\baddress)\s*[:=]?\s*(0x[0-9a-f]+)`)
+	partitionRE  = lazyre.New(`(?i)(?:^|[^b-])partition\s*[:=]?\s*(\d+)`)
+	subpartRE    = lazyre.New(`(?i)sub-?partition\s*[:=]?\s*(\d+)`)
+	dramWordRE   = lazyre.New(`(?i)\b(?:framebuffer|frame buffer|fb|dram|hbm\w*|vidmem|video memory|fbpa)\b`)
+	sramWordRE   = lazyre.New(`(?i)\b(?:sram|l1|l2|ltc|lts|sm|register file|texture|shared memory|shm|cbu|gcc|gpccs|fecs|mmu|pmu|pcie|hshub|ce|ctxsw|gsp|icache|dcache|lrf|rf)\b`)
+	parenAddrRE  = lazyre.New(`\(\s*(0x[0-9a-fA-F]+)\s*[,)]`)
+	addrAtRE     = lazyre.New(`(?i)\bat (?:address )?(0x[0-9a-f]+)`)
+	containedRE  = lazyre.New(`(?i)\b(Contained|Uncontained)\s*:\s*([^(.]+?)\s*(?:\(([^)]*)\)?)?\s*(?:\.|$)`)
+	containWord  = lazyre.New(`(?i)\b(contained|uncontained)\b`)
+	rstRE        = lazyre.New(`(?i)(?:^|[^-\w])RST\s*:\s*(Yes|No)`)
+	drstRE       = lazyre.New(`(?i)\bD-RST\s*:\s*(Yes|No)`)
+	stormPartRE  = lazyre.New(`(?i)logical partition\s+(\d+)`)
+	repairRE     = lazyre.New(`(?i)Marking (LTS|Channel)\s+(\d+) in (\w+)\s+(\d+)(.*?pair)? for repair\.?\s*(?:Perform (.+?) to activate)?`)
+	noSpareRE    = lazyre.New(`(?i)Repairing (LTS|Channel) failed`)
+	dramRetireRE = lazyre.New(`(?i)DRAM Retirement failed due to (.+?)(?:\s+at\b|[.,]|\s*$)`)
+	tpcRE        = lazyre.New(`(?i)\b(?:Retiring|retire) TPC\s+(\d+) from GPC\s+(\d+)`)
+	countRE      = lazyre.New(`(?i)\b(DRAM|LTC|MMU|PCIE)\s*:\s*(-?\d+)`)
 )
 
 // where says in which kind of memory an error was, from the words of the text.
@@ -38,7 +39,7 @@ func (f *fields) where(text string) string {
 }
 
 func (f *fields) address() {
-	for _, re := range []*regexp.Regexp{physAddrRE, parenAddrRE, addrAtRE} {
+	for _, re := range []*lazyre.Regexp{physAddrRE, parenAddrRE, addrAtRE} {
 		if m := re.FindStringSubmatch(f.text); m != nil {
 			f.set("address", strings.ToLower(m[1]))
 			return

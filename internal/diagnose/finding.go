@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // findings turns roots into the report's form, best first.
@@ -317,7 +317,7 @@ func remedies(f *catalog.Fault, action, lang string, vars map[string]string) []g
 }
 
 // openVariable is a {field} that no evidence filled.
-var openVariable = regexp.MustCompile(`\{[a-z][a-z0-9_]*\}`)
+var openVariable = lazyre.New(`\{[a-z][a-z0-9_]*\}`)
 
 func checks(f *catalog.Fault, lang string, vars map[string]string) []gpumedic.Check {
 	out := []gpumedic.Check{}

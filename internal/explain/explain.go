@@ -10,11 +10,11 @@ package explain
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // Kinds of a Page.
@@ -139,18 +139,18 @@ type book struct {
 func (b *book) in(t catalog.Text) string { return t.In(b.lang) }
 
 var (
-	logXidRE  = regexp.MustCompile(`(?i)\bXid\s*\([^)]*\)\s*:\s*(\d+)\b\s*,?\s*(.*)$`)
-	logSXidRE = regexp.MustCompile(`(?i)\bSXid\s*\([^)]*\)\s*:\s*(\d+)\b\s*,?\s*(.*)$`)
-	xidRE     = regexp.MustCompile(`(?i)^(?:nvrm[: ]*|nvidia )?xid(?: code| error)?[ .:#=_-]*(\d{1,6})$`)
-	sxidRE    = regexp.MustCompile(`(?i)^(?:nvswitch )?sxid(?: code| error)?[ .:#=_-]*(\d{1,6})$`)
-	numberRE  = regexp.MustCompile(`^\d{1,6}$`)
-	codeRE    = regexp.MustCompile(`(?i)^(cuda|nvml|nccl|cudnn|cublas|cudart|driver|runtime)(?: (?:runtime|driver|status))?(?: (?:error|code))?[ .:#=_-]*\(?(\d{1,5})\)?$`)
-	codeTxtRE = regexp.MustCompile(`(?i)^(?:cuda|nvml|nccl|cudnn|cublas)[ .:]+(\w+)$`)
-	symbolRE  = regexp.MustCompile(`\b(?:CUDA_(?:ERROR_\w+|SUCCESS)|cuda(?:Error\w+|Success)|NVML_(?:ERROR_\w+|SUCCESS)|nccl[A-Z]\w+|CUDNN_STATUS_\w+|CUBLAS_STATUS_\w+)\b`)
-	rminitRE  = regexp.MustCompile(`(?i)^(?:rminit(?:adapter)?(?: failed!?)?)?[ .:(]*(0x[0-9a-f]+):(0x[0-9a-f]+)(?::\d+)?\)?$`)
-	rmLogRE   = regexp.MustCompile(`(?i)RmInitAdapter failed!?\s*\((0x[0-9a-f]+):(0x[0-9a-f]+)(?::\d+)?\)`)
-	nvErrRE   = regexp.MustCompile(`(?i)\bNV_(?:ERR|WARN)_\w+|\bNV_OK\b`)
-	recovRE   = regexp.MustCompile(`(?i)^(?:gpu )?recovery(?: action)?[ .:#=]*(.+)$`)
+	logXidRE  = lazyre.New(`(?i)\bXid\s*\([^)]*\)\s*:\s*(\d+)\b\s*,?\s*(.*)$`)
+	logSXidRE = lazyre.New(`(?i)\bSXid\s*\([^)]*\)\s*:\s*(\d+)\b\s*,?\s*(.*)$`)
+	xidRE     = lazyre.New(`(?i)^(?:nvrm[: ]*|nvidia )?xid(?: code| error)?[ .:#=_-]*(\d{1,6})$`)
+	sxidRE    = lazyre.New(`(?i)^(?:nvswitch )?sxid(?: code| error)?[ .:#=_-]*(\d{1,6})$`)
+	numberRE  = lazyre.New(`^\d{1,6}$`)
+	codeRE    = lazyre.New(`(?i)^(cuda|nvml|nccl|cudnn|cublas|cudart|driver|runtime)(?: (?:runtime|driver|status))?(?: (?:error|code))?[ .:#=_-]*\(?(\d{1,5})\)?$`)
+	codeTxtRE = lazyre.New(`(?i)^(?:cuda|nvml|nccl|cudnn|cublas)[ .:]+(\w+)$`)
+	symbolRE  = lazyre.New(`\b(?:CUDA_(?:ERROR_\w+|SUCCESS)|cuda(?:Error\w+|Success)|NVML_(?:ERROR_\w+|SUCCESS)|nccl[A-Z]\w+|CUDNN_STATUS_\w+|CUBLAS_STATUS_\w+)\b`)
+	rminitRE  = lazyre.New(`(?i)^(?:rminit(?:adapter)?(?: failed!?)?)?[ .:(]*(0x[0-9a-f]+):(0x[0-9a-f]+)(?::\d+)?\)?$`)
+	rmLogRE   = lazyre.New(`(?i)RmInitAdapter failed!?\s*\((0x[0-9a-f]+):(0x[0-9a-f]+)(?::\d+)?\)`)
+	nvErrRE   = lazyre.New(`(?i)\bNV_(?:ERR|WARN)_\w+|\bNV_OK\b`)
+	recovRE   = lazyre.New(`(?i)^(?:gpu )?recovery(?: action)?[ .:#=]*(.+)$`)
 )
 
 // direct answers a query that names one thing.
@@ -167,7 +167,7 @@ func (b *book) direct(q string) (Page, bool) {
 	if m := sxidRE.FindStringSubmatch(q); m != nil {
 		return b.sxid(number(m[1]), "")
 	}
-	for _, re := range []*regexp.Regexp{rminitRE, rmLogRE} {
+	for _, re := range []*lazyre.Regexp{rminitRE, rmLogRE} {
 		if m := re.FindStringSubmatch(q); m != nil {
 			return b.rminit(m[1], m[2])
 		}

@@ -1,18 +1,19 @@
 package frame
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 var (
-	actorPID  = regexp.MustCompile(`\bpid=(\d{1,10})\b`)
-	actorIP   = regexp.MustCompile(`\bip=([0-9a-fA-F.:]{3,45})\b`)
-	actorRank = regexp.MustCompile(`\b(local_)?rank=(\d{1,6})\b`)
+	actorPID  = lazyre.New(`\bpid=(\d{1,10})\b`)
+	actorIP   = lazyre.New(`\bip=([0-9a-fA-F.:]{3,45})\b`)
+	actorRank = lazyre.New(`\b(local_)?rank=(\d{1,6})\b`)
 	// repeatedAcross is how Ray says that other workers wrote the same line.
-	repeatedAcross = regexp.MustCompile(` \[repeated (\d{1,7})x across (?:cluster|all nodes)\](?: \(Ray dedup.*)?$`)
-	rayService     = regexp.MustCompile(`^(?:raylet|gcs_server|autoscaler|scheduler|dashboard|log_monitor|bundle_reservation_check_func)(?:[ ,]|$)`)
+	repeatedAcross = lazyre.New(` \[repeated (\d{1,7})x across (?:cluster|all nodes)\](?: \(Ray dedup.*)?$`)
+	rayService     = lazyre.New(`^(?:raylet|gcs_server|autoscaler|scheduler|dashboard|log_monitor|bundle_reservation_check_func)(?:[ ,]|$)`)
 )
 
 // actor peels what Ray and vLLM put before a worker's line: "(pid=123, ip=10.0.0.3)",

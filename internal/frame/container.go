@@ -1,12 +1,13 @@
 package frame
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // replica are containers that are workers of one job, numbered from 0.
-var replica = regexp.MustCompile(`(?i)(?:^|[-_])(?:worker|rank|trainer)[-_]\d{1,5}$`)
+var replica = lazyre.New(`(?i)(?:^|[-_])(?:worker|rank|trainer)[-_]\d{1,5}$`)
 
 // podPrefix peels "[pod/NAME/CONTAINER] " of kubectl logs --prefix.
 func (p *peeler) podPrefix() bool {

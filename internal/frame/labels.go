@@ -1,8 +1,9 @@
 package frame
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // Labels that mean something only when the lines around bear the like: "3: " of
@@ -128,7 +129,7 @@ func (p *peeler) nodeLabel() bool {
 }
 
 // noNode are words with a number that count things of a program, not machines.
-var noNode = regexp.MustCompile(`(?i)^(?:step|epoch|iter(?:ation)?|batch|layer|stage|fold|run|loss|block|expert|cuda|gpu|device|card|test|line|part|level|top|val|eval|phase|chunk|shard|split|file|case|try|attempt|v|version|frame|thread|cpu|core|eth|ib|mlx\d*_?|en[ops]\w*|nvidia|nvme|sd[a-z]|tty\w*|frame_|[a-z])[_-]?\d+$`)
+var noNode = lazyre.New(`(?i)^(?:step|epoch|iter(?:ation)?|batch|layer|stage|fold|run|loss|block|expert|cuda|gpu|device|card|test|line|part|level|top|val|eval|phase|chunk|shard|split|file|case|try|attempt|v|version|frame|thread|cpu|core|eth|ib|mlx\d*_?|en[ops]\w*|nvidia|nvme|sd[a-z]|tty\w*|frame_|[a-z])[_-]?\d+$`)
 
 // nameLabel reads "node3: ": a host's name with a digit in it.
 func nameLabel(s string) (string, int) {

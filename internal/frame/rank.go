@@ -1,8 +1,9 @@
 package frame
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // Kinds of rank. The same number means different processes: a global rank is one of
@@ -38,14 +39,14 @@ func (m *Message) addTask(name string) {
 const rankItem = `(?:(?:(global|world|local)[ _-]?)?rank[ :=_-]{0,2}(\d{1,6})|(?:node|gpu|cuda|device|dp|tp|pp|ep|cp|stage)[ :=_-]{0,2}\d{1,5})`
 
 var (
-	rankTag  = regexp.MustCompile(`^(?i:` + rankItem + `(?:[ ,|/;]+` + rankItem + `)*)(?:/\d{1,6})?$`)
-	rankPart = regexp.MustCompile(`(?i)` + rankItem)
-	roleTag  = regexp.MustCompile(`^\[(?:default|trainer|worker|learner|actor|main|train)(\d{1,4})\]: ?`)
-	mpiTag   = regexp.MustCompile(`^\[(?:[^\]\s@]{1,80}@)?(\d{1,9}),(\d{1,6})\]<std(?:out|err|diag)>: ?`)
-	hvdTag   = regexp.MustCompile(`^\[(\d{1,6})\]<std(?:out|err)>: ?`)
-	rankWord = regexp.MustCompile(`^(?i:(global|local)[ _-]?)?[Rr](?:ank|ANK)[ _=-]?(\d{1,5}) ?[:|>] `)
-	textRank = regexp.MustCompile(`\[(?:[^\[\]]{0,120} )?[Rr]ank (\d{1,6})\]`)
-	serverTP = regexp.MustCompile(`^((?: (?:TP|DP|PP|EP|CP|ATTN_[DT]P)\d{1,4})+)\]`)
+	rankTag  = lazyre.New(`^(?i:` + rankItem + `(?:[ ,|/;]+` + rankItem + `)*)(?:/\d{1,6})?$`)
+	rankPart = lazyre.New(`(?i)` + rankItem)
+	roleTag  = lazyre.New(`^\[(?:default|trainer|worker|learner|actor|main|train)(\d{1,4})\]: ?`)
+	mpiTag   = lazyre.New(`^\[(?:[^\]\s@]{1,80}@)?(\d{1,9}),(\d{1,6})\]<std(?:out|err|diag)>: ?`)
+	hvdTag   = lazyre.New(`^\[(\d{1,6})\]<std(?:out|err)>: ?`)
+	rankWord = lazyre.New(`^(?i:(global|local)[ _-]?)?[Rr](?:ank|ANK)[ _=-]?(\d{1,5}) ?[:|>] `)
+	textRank = lazyre.New(`\[(?:[^\[\]]{0,120} )?[Rr]ank (\d{1,6})\]`)
+	serverTP = lazyre.New(`^((?: (?:TP|DP|PP|EP|CP|ATTN_[DT]P)\d{1,4})+)\]`)
 )
 
 // rankBracket peels what launchers and loggers put before a line of a rank:
@@ -140,7 +141,7 @@ func (p *peeler) serverBracket() bool {
 	return true
 }
 
-var parallel = regexp.MustCompile(`^(TP|DP|PP|EP|CP)(\d{1,4})$`)
+var parallel = lazyre.New(`^(TP|DP|PP|EP|CP)(\d{1,4})$`)
 
 // rankOfParallel takes the tensor-parallel index for the local rank where no
 // pipeline multiplies it.

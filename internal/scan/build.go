@@ -1,13 +1,13 @@
 package scan
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/frame"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // build makes a signal of a match.
@@ -60,7 +60,7 @@ func statesAll(m *catalog.Pattern, fields map[string]string) bool {
 	return true
 }
 
-var kindHole = regexp.MustCompile(`\{(\w+)\}`)
+var kindHole = lazyre.New(`\{(\w+)\}`)
 
 // decode calls the decoders of a matcher, the table of levels last.
 func (x *input) decode(m *catalog.Pattern, sig *gpumedic.Signal) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/flight"
 	"github.com/gpumedic/gpumedic/internal/frame"
 	"github.com/gpumedic/gpumedic/internal/scan/literal"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
@@ -33,6 +34,8 @@ type input struct {
 	tb     *traceback.Reader
 	tbNext int             // the next row that it has not seen
 	ranks  map[string]bool // that the text names, up to a few
+
+	dumps []*flight.Dump // when the input is of a flight recorder
 
 	out      collapser
 	cache    map[string]*outcome
@@ -64,6 +67,9 @@ func (s *Scanner) newInput(num int, src source.Input, opts Options) *input {
 // run reads the whole input.
 func (x *input) run(ctx context.Context) (gpumedic.InputInfo, []gpumedic.Signal) {
 	defer x.rd.Close()
+	if x.rd.Kind() == source.KindFlight {
+		return x.flight(ctx)
+	}
 	var stopped error
 	var last *block
 	for b := x.t.after(nil); b != nil; b = x.t.after(b) {

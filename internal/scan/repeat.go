@@ -1,17 +1,17 @@
 package scan
 
 import (
-	"regexp"
 	"strconv"
 
 	"github.com/gpumedic/gpumedic/internal/frame"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // repeatLiteral is in the lines by which classic loggers say that their last line
 // came again.
 const repeatLiteral = "last message "
 
-var repeatedPattern = regexp.MustCompile(`^(?:-+ ?)?last message (?:repeated|buffered) (\d{1,9}) times?`)
+var repeatedPattern = lazyre.New(`^(?:-+ ?)?last message (?:repeated|buffered) (\d{1,9}) times?`)
 
 // repeatBack is how many rows back the line is looked for that came again: a log
 // that gathers several hosts has lines of others in between.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/flight"
 	"github.com/gpumedic/gpumedic/internal/source"
 )
 
@@ -41,8 +42,9 @@ type Result struct {
 // holds what was read until then, and the error is the context's.
 func (s *Scanner) Scan(ctx context.Context, inputs []source.Input, opts Options) (Result, error) {
 	type part struct {
-		info gpumedic.InputInfo
-		sigs []gpumedic.Signal
+		info  gpumedic.InputInfo
+		sigs  []gpumedic.Signal
+		dumps []*flight.Dump
 	}
 	parts := make([]part, len(inputs))
 	if report := opts.Progress; report != nil {
@@ -60,6 +62,7 @@ func (s *Scanner) Scan(ctx context.Context, inputs []source.Input, opts Options)
 			for i := range next {
 				x := s.newInput(i, inputs[i], opts)
 				parts[i].info, parts[i].sigs = x.run(ctx)
+				parts[i].dumps = x.dumps
 			}
 		})
 	}
@@ -70,10 +73,16 @@ func (s *Scanner) Scan(ctx context.Context, inputs []source.Input, opts Options)
 	wg.Wait()
 
 	res := Result{Inputs: make([]gpumedic.InputInfo, len(inputs)), Signals: []gpumedic.Signal{}}
+	var dumps dumpSet
+	for i := range parts {
+		dumps.add(i, inputs[i].Name, parts[i].dumps)
+	}
 	for i := range parts {
 		res.Inputs[i] = parts[i].info
 		res.Signals = append(res.Signals, parts[i].sigs...)
 	}
+	res.Signals = append(res.Signals, dumps.signals()...)
+	hintNodes(inputs, res)
 	slices.SortStableFunc(res.Signals, func(a, b gpumedic.Signal) int {
 		switch {
 		case a.Order.Before(b.Order):

@@ -208,7 +208,7 @@ func sniffFile(in *Input) fileSort {
 	if packed, _ := packedForm(head); packed != "" {
 		return fileText
 	}
-	if len(head) > 0 && looksBinary(head) {
+	if len(head) > 0 && looksBinary(head) && !isFlight(head) {
 		return fileOther
 	}
 	return fileText

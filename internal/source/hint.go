@@ -2,8 +2,9 @@ package source
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // Hint is what a path suggests of the text in it: logs of many ranks are told apart
@@ -20,15 +21,15 @@ type Hint struct {
 func (h Hint) IsZero() bool { return h == Hint{} }
 
 var (
-	logExt     = regexp.MustCompile(`(?i)\.(?:log|txt|out|err|json|jsonl|pickle|pkl|stdout|stderr|gz|bz2|trace|dump)$`)
-	rankName   = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(global[_-]?|local[_-]?)?rank[_.=-]?(\d{1,5})(?:[^a-z0-9]|$)`)
-	gpuName    = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])gpu[_.=-]?(\d{1,2})(?:[^a-z0-9]|$)`)
-	nodeName   = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])((?:node|host)[_.-]?\d{1,5})(?:[^a-z0-9]|$)`)
-	taskName   = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(?:worker|trainer|task|proc(?:ess)?)[_.=-]?(\d{1,5})(?:[^a-z0-9]|$)`)
-	slurmTask  = regexp.MustCompile(`(?i)^(?:slurm|job|srun)[_.-]?\d{2,}(?:\.\d+)?[_-](\d{1,5})$`)
-	slurmNode  = regexp.MustCompile(`(?i)^(?:slurm|job|srun)[_.-]?\d{2,}(?:\.\d+)?[_.-]([a-z][a-z0-9-]*\d)$`)
-	dumpName   = regexp.MustCompile(`^_?dump_(\d{1,5})$`)
-	elasticDir = regexp.MustCompile(`(?:^|/)attempt_\d+/(\d{1,4})/(?:stdout|stderr|error)\b[^/]*$`)
+	logExt     = lazyre.New(`(?i)\.(?:log|txt|out|err|json|jsonl|pickle|pkl|stdout|stderr|gz|bz2|trace|dump)$`)
+	rankName   = lazyre.New(`(?i)(?:^|[^a-z0-9])(global[_-]?|local[_-]?)?rank[_.=-]?(\d{1,5})(?:[^a-z0-9]|$)`)
+	gpuName    = lazyre.New(`(?i)(?:^|[^a-z0-9])gpu[_.=-]?(\d{1,2})(?:[^a-z0-9]|$)`)
+	nodeName   = lazyre.New(`(?i)(?:^|[^a-z0-9])((?:node|host)[_.-]?\d{1,5})(?:[^a-z0-9]|$)`)
+	taskName   = lazyre.New(`(?i)(?:^|[^a-z0-9])(?:worker|trainer|task|proc(?:ess)?)[_.=-]?(\d{1,5})(?:[^a-z0-9]|$)`)
+	slurmTask  = lazyre.New(`(?i)^(?:slurm|job|srun)[_.-]?\d{2,}(?:\.\d+)?[_-](\d{1,5})$`)
+	slurmNode  = lazyre.New(`(?i)^(?:slurm|job|srun)[_.-]?\d{2,}(?:\.\d+)?[_.-]([a-z][a-z0-9-]*\d)$`)
+	dumpName   = lazyre.New(`^_?dump_(\d{1,5})$`)
+	elasticDir = lazyre.New(`(?:^|/)attempt_\d+/(\d{1,4})/(?:stdout|stderr|error)\b[^/]*$`)
 )
 
 // maxNodeGPUs bounds what can be a GPU of one node: "gpu417" is a host.

@@ -147,6 +147,10 @@ func (r *Reader) sniff() {
 		}
 		return
 	}
+	if isFlight(head) {
+		r.kind = KindFlight
+		return
+	}
 	if looksBinary(head) {
 		r.lost("looks like binary data, not text: scanned as it is, but expect little")
 		return
@@ -251,7 +255,7 @@ func cutPoint(line []byte) int {
 // finish notes, once, what the whole input showed.
 func (r *Reader) finish() {
 	r.endProblem()
-	if r.long > 0 {
+	if r.long > 0 && r.kind != KindFlight {
 		more := ""
 		if r.long > 1 {
 			more = fmt.Sprintf(" and %d more lines are", r.long-1)

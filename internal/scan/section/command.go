@@ -1,11 +1,11 @@
 package section
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // Command is a shell command as a transcript shows it above its output. It names
@@ -33,7 +33,7 @@ var toolNames = []string{
 	"modinfo", "== /",
 }
 
-var commandLine = regexp.MustCompile(`^(?:.{0,80}?[$#%>+❯])?\s*(?:(?:sudo|time|watch|timeout)(?: -\S+)*(?: \d\S*)? )*(?:\S*/)?(nvidia-smi|lspci|systemctl|fuser|lsof|ulimit|cat|dcgmi|ibstat|ibstatus|ipmitool|free|df|nvcc|modinfo)(?: (.*))?$`)
+var commandLine = lazyre.New(`^(?:.{0,80}?[$#%>+❯])?\s*(?:(?:sudo|time|watch|timeout)(?: -\S+)*(?: \d\S*)? )*(?:\S*/)?(nvidia-smi|lspci|systemctl|fuser|lsof|ulimit|cat|dcgmi|ibstat|ibstatus|ipmitool|free|df|nvcc|modinfo)(?: (.*))?$`)
 
 // ParseCommand reads a command line with or without a prompt before it.
 func ParseCommand(line string) (Command, bool) {

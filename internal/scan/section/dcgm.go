@@ -2,8 +2,9 @@ package section
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // dcgmDiag reads the table of `dcgmi diag`: one test a row, with details below.
@@ -15,10 +16,10 @@ var dcgmDiag = parser{
 }
 
 var (
-	tableRow   = regexp.MustCompile(`^\|\s*([^|]*?)\s*\|\s*([^|]*?)\s*\|?$`)
-	dcgmResult = regexp.MustCompile(`^(Pass|Fail|Warn|Skip)(?: - All|ed)?(?:.*)$`)
-	dcgmGPU    = regexp.MustCompile(`(?i)\bGPUs?:? *(\d+)`)
-	dcgmDash   = regexp.MustCompile(`^[|+]-*\s*(?:\w[\w /]*\s*)?-*[-+|]*$`)
+	tableRow   = lazyre.New(`^\|\s*([^|]*?)\s*\|\s*([^|]*?)\s*\|?$`)
+	dcgmResult = lazyre.New(`^(Pass|Fail|Warn|Skip)(?: - All|ed)?(?:.*)$`)
+	dcgmGPU    = lazyre.New(`(?i)\bGPUs?:? *(\d+)`)
+	dcgmDash   = lazyre.New(`^[|+]-*\s*(?:\w[\w /]*\s*)?-*[-+|]*$`)
 )
 
 func parseDcgmDiag(c *cursor) ([]Readings, int) {
@@ -69,7 +70,7 @@ var dcgmHealth = parser{
 	parse:   parseDcgmHealth,
 }
 
-var healthSystem = regexp.MustCompile(`(?i)^(PCIe|NVLink|PMU|MCU|Memory|SM|InfoROM|Thermal|Power|Driver|NVSwitch\w*(?: \w+)?)(?: system)?:? *(.*)$`)
+var healthSystem = lazyre.New(`(?i)^(PCIe|NVLink|PMU|MCU|Memory|SM|InfoROM|Thermal|Power|Driver|NVSwitch\w*(?: \w+)?)(?: system)?:? *(.*)$`)
 
 func parseDcgmHealth(c *cursor) ([]Readings, int) {
 	var sets []*builder

@@ -1,9 +1,10 @@
 package section
 
 import (
-	"regexp"
 	"sort"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // derive adds the readings that follow from others: sums, comparisons with peers,
@@ -173,9 +174,9 @@ func errorWords(s *Readings) {
 }
 
 var (
-	dataCentre  = regexp.MustCompile(`\b(?:Tesla|V100|P100|P40|P4|T4|A2|A10|A10G|A16|A30|A40|A100|A800|L4|L20|L40|L40S|H20|H100|H200|H800|B100|B200|B300|GH200|GB200|GB300)\b`)
-	nvlinkBoard = regexp.MustCompile(`SXM|HGX|HBM3|HBM3e|\b(?:H20|H200|B100|B200|B300|GH200|GB200|GB300)\b`)
-	noNVLink    = regexp.MustCompile(`(?i)PCIe|\bNVL\b`)
+	dataCentre  = lazyre.New(`\b(?:Tesla|V100|P100|P40|P4|T4|A2|A10|A10G|A16|A30|A40|A100|A800|L4|L20|L40|L40S|H20|H100|H200|H800|B100|B200|B300|GH200|GB200|GB300)\b`)
+	nvlinkBoard = lazyre.New(`SXM|HGX|HBM3|HBM3e|\b(?:H20|H200|B100|B200|B300|GH200|GB200|GB300)\b`)
+	noNVLink    = lazyre.New(`(?i)PCIe|\bNVL\b`)
 )
 
 // productClass tells boards for servers, whose slots are full width, from boards for

@@ -1,11 +1,11 @@
 package section
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -26,8 +26,8 @@ var iomem = parser{
 }
 
 var (
-	iomemRow = regexp.MustCompile(`^(\s*)([0-9a-f]{4,16})-([0-9a-f]{4,16}) : (.+)$`)
-	iomemPCI = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+	iomemRow = lazyre.New(`^(\s*)([0-9a-f]{4,16})-([0-9a-f]{4,16}) : (.+)$`)
+	iomemPCI = lazyre.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 )
 
 func parseIomem(c *cursor) ([]Readings, int) {
@@ -235,7 +235,7 @@ var ulimitAll = parser{
 	},
 }
 
-var ulimitRow = regexp.MustCompile(`^([a-z][a-z /-]+?)\s+\((?:[^)]*, )?-(\w)\)\s+(\d+|unlimited)$`)
+var ulimitRow = lazyre.New(`^([a-z][a-z /-]+?)\s+\((?:[^)]*, )?-(\w)\)\s+(\d+|unlimited)$`)
 
 func ulimitName(flag, name string) string {
 	switch flag {
@@ -263,7 +263,7 @@ var diskFree = parser{
 	parse:   parseDF,
 }
 
-var dfRow = regexp.MustCompile(`^(\S+)\s+([\d.]+[BKMGTP]?i?)\s+([\d.]+[BKMGTP]?i?)\s+(-?[\d.]+[BKMGTP]?i?)\s+(\d+)%\s+(/\S*)$`)
+var dfRow = lazyre.New(`^(\S+)\s+([\d.]+[BKMGTP]?i?)\s+([\d.]+[BKMGTP]?i?)\s+(-?[\d.]+[BKMGTP]?i?)\s+(\d+)%\s+(/\S*)$`)
 
 func parseDF(c *cursor) ([]Readings, int) {
 	var out []Readings

@@ -1,10 +1,10 @@
 package section
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // lspci reads `lspci -vv`, whole or the lines that grep left. A device's head line
@@ -20,10 +20,10 @@ var lspci = parser{
 }
 
 var (
-	lspciHead   = regexp.MustCompile(`^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([A-Z0-9][\w /&+.()-]{2,60}?)(?: \[([0-9a-f]{4})\])?: (.+)$`)
-	lspciInline = regexp.MustCompile(`^(?:lspci )?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]):? +((?:LnkCap|LnkSta|LnkCtl2|ACSCtl|DevSta|UESta|CESta):.*)$`)
-	lspciLink   = regexp.MustCompile(`Speed ([\d.]+)GT/s(?: \((\w+)\))?, Width x(\d+)(?: \((\w+)\))?`)
-	lspciKey    = regexp.MustCompile(`^(LnkCap2?|LnkSta2?|LnkCtl2?|ACSCtl|ACSCap|DevSta|DevCap2?|DevCtl2?|UESta|UEMsk|UESvrt|CESta|CEMsk):\s*(.*)$`)
+	lspciHead   = lazyre.New(`^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([A-Z0-9][\w /&+.()-]{2,60}?)(?: \[([0-9a-f]{4})\])?: (.+)$`)
+	lspciInline = lazyre.New(`^(?:lspci )?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]):? +((?:LnkCap|LnkSta|LnkCtl2|ACSCtl|DevSta|UESta|CESta):.*)$`)
+	lspciLink   = lazyre.New(`Speed ([\d.]+)GT/s(?: \((\w+)\))?, Width x(\d+)(?: \((\w+)\))?`)
+	lspciKey    = lazyre.New(`^(LnkCap2?|LnkSta2?|LnkCtl2?|ACSCtl|ACSCap|DevSta|DevCap2?|DevCtl2?|UESta|UEMsk|UESvrt|CESta|CEMsk):\s*(.*)$`)
 )
 
 func parseLspci(c *cursor) ([]Readings, int) {

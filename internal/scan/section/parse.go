@@ -1,8 +1,9 @@
 package section
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // A parser knows one form of output. parse sees the cursor with line 0 at a line
@@ -78,12 +79,12 @@ func Parse(lines Lines) (set []Readings, consumed int) {
 // prefixes are what a logger puts before each line of a tool's output: syslog,
 // journalctl, CRI, kubectl with --prefix, srun with -l. The section goes on while the
 // lines have a prefix of the same form.
-var prefixes = []*regexp.Regexp{
-	regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? \S+ [\w./@-]+(?:\[\d+\])?: `),
-	regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* std(?:out|err) [FP] `),
-	regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* (?:\S+ )?[\w./@-]+(?:\[\d+\])?: `),
-	regexp.MustCompile(`^\[(?:pod/)?[\w./-]+\] `),
-	regexp.MustCompile(`^ *\d{1,5}: `),
+var prefixes = []*lazyre.Regexp{
+	lazyre.New(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? \S+ [\w./@-]+(?:\[\d+\])?: `),
+	lazyre.New(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* std(?:out|err) [FP] `),
+	lazyre.New(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* (?:\S+ )?[\w./@-]+(?:\[\d+\])?: `),
+	lazyre.New(`^\[(?:pod/)?[\w./-]+\] `),
+	lazyre.New(`^ *\d{1,5}: `),
 }
 
 // parseBelow reads what a shell command printed.
@@ -118,7 +119,7 @@ func parseBelow(c *cursor, cmd Command) ([]Readings, int) {
 	return shift(sets, below.off), below.off + n
 }
 
-var smiAddress = regexp.MustCompile(`\b[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]\b`)
+var smiAddress = lazyre.New(`\b[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]\b`)
 
 // pairFromCommand learns which address an index has: `nvidia-smi -i 2 …` whose
 // messages speak of one address only. It uses the command's line alone, since the
@@ -195,7 +196,7 @@ type cursor struct {
 	lines Lines
 	off   int
 	cmd   Command
-	strip *regexp.Regexp // prefix of every line, see prefixes
+	strip *lazyre.Regexp // prefix of every line, see prefixes
 }
 
 // line returns line i without carriage return, colours and trailing blanks.

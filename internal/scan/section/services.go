@@ -1,10 +1,10 @@
 package section
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // systemctl reads `systemctl status UNIT`.
@@ -16,10 +16,10 @@ var systemctl = parser{
 }
 
 var (
-	unitHead   = regexp.MustCompile(`^(?:[●○×x*↻?] ?)?([\w@.:-]+\.(?:service|socket|timer|target))(?: - (.*))?$`)
-	unitActive = regexp.MustCompile(`^Active: (\w+)(?: \(([^)]*)\))?(?: since (.+?))?(?:;.*)?$`)
-	unitLoaded = regexp.MustCompile(`^Loaded: (\S+)(?: \(([^;)]*)(?:; *(\w+))?)?`)
-	unitDetail = regexp.MustCompile(`^(Main PID|Process|Tasks|Memory|CPU|CGroup|Docs|Status|Invocation|TriggeredBy|Triggers|Drop-In|Duration|Condition|IP|IO|Mem peak|Until|Listen|Accepted):? `)
+	unitHead   = lazyre.New(`^(?:[●○×x*↻?] ?)?([\w@.:-]+\.(?:service|socket|timer|target))(?: - (.*))?$`)
+	unitActive = lazyre.New(`^Active: (\w+)(?: \(([^)]*)\))?(?: since (.+?))?(?:;.*)?$`)
+	unitLoaded = lazyre.New(`^Loaded: (\S+)(?: \(([^;)]*)(?:; *(\w+))?)?`)
+	unitDetail = lazyre.New(`^(Main PID|Process|Tasks|Memory|CPU|CGroup|Docs|Status|Invocation|TriggeredBy|Triggers|Drop-In|Duration|Condition|IP|IO|Mem peak|Until|Listen|Accepted):? `)
 )
 
 func parseSystemctl(c *cursor) ([]Readings, int) {
@@ -114,11 +114,11 @@ var ibstatus = parser{
 }
 
 var (
-	ibCA     = regexp.MustCompile(`^CA '([^']+)'$`)
-	ibPort   = regexp.MustCompile(`^Port (\d+):$`)
-	ibLeaf   = regexp.MustCompile(`^([A-Za-z][\w ]{1,24}): *(.*)$`)
-	ibDevice = regexp.MustCompile(`^Infiniband device '([^']+)' port (\d+) status:$`)
-	ibState  = regexp.MustCompile(`^\d+: `)
+	ibCA     = lazyre.New(`^CA '([^']+)'$`)
+	ibPort   = lazyre.New(`^Port (\d+):$`)
+	ibLeaf   = lazyre.New(`^([A-Za-z][\w ]{1,24}): *(.*)$`)
+	ibDevice = lazyre.New(`^Infiniband device '([^']+)' port (\d+) status:$`)
+	ibState  = lazyre.New(`^\d+: `)
 )
 
 var ibNames = map[string]string{
@@ -230,10 +230,10 @@ var holders = parser{
 }
 
 var (
-	fuserHead = regexp.MustCompile(`^\s*USER\s+PID ACCESS COMMAND$`)
-	fuserRow  = regexp.MustCompile(`^(?:(/dev/[\w-]+):)?\s+(\S+)\s+(\d+)\s+([.FfemrcTr]{4,7})\s+(\S.*)$`)
-	fuserPIDs = regexp.MustCompile(`^(/dev/nvidia[\w-]*):((?:\s+\d+[a-z]*)+)$`)
-	devMinor  = regexp.MustCompile(`^/dev/nvidia(\d+)$`)
+	fuserHead = lazyre.New(`^\s*USER\s+PID ACCESS COMMAND$`)
+	fuserRow  = lazyre.New(`^(?:(/dev/[\w-]+):)?\s+(\S+)\s+(\d+)\s+([.FfemrcTr]{4,7})\s+(\S.*)$`)
+	fuserPIDs = lazyre.New(`^(/dev/nvidia[\w-]*):((?:\s+\d+[a-z]*)+)$`)
+	devMinor  = lazyre.New(`^/dev/nvidia(\d+)$`)
 )
 
 func parseHolders(c *cursor) ([]Readings, int) {
@@ -286,7 +286,7 @@ var lsof = parser{
 	parse:   parseLsof,
 }
 
-var lsofRow = regexp.MustCompile(`^(\S+)\s+(\d+)\s+(?:\d+ \S+ )?(\S+)\s+\S+\s+CHR\s+195,\d+\s+.*?(/dev/nvidia[\w-]*)$`)
+var lsofRow = lazyre.New(`^(\S+)\s+(\d+)\s+(?:\d+ \S+ )?(\S+)\s+\S+\s+CHR\s+195,\d+\s+.*?(/dev/nvidia[\w-]*)$`)
 
 func parseLsof(c *cursor) ([]Readings, int) {
 	var out []Readings

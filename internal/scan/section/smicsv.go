@@ -1,9 +1,10 @@
 package section
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // smiCSV reads --query-gpu and its sisters in CSV form, with the header or, when the
@@ -19,7 +20,7 @@ var smiCSV = parser{
 	parse:   parseSMICSV,
 }
 
-var csvColumn = regexp.MustCompile(`^([a-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)(?: \[[^\]]{1,8}\])?$`)
+var csvColumn = lazyre.New(`^([a-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)(?: \[[^\]]{1,8}\])?$`)
 
 func parseSMICSV(c *cursor) ([]Readings, int) {
 	first, _ := c.line(0)

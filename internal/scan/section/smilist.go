@@ -1,8 +1,9 @@
 package section
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // smiList reads what begins with `GPU 0: NAME (UUID: GPU-…)`: nvidia-smi -L with its
@@ -15,11 +16,11 @@ var smiList = parser{
 }
 
 var (
-	listGPU  = regexp.MustCompile(`^GPU (\d+): (.+?) \(UUID: (GPU-[0-9a-fA-F-]+)\)$`)
-	listMIG  = regexp.MustCompile(`^MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-\S+)\)$`)
-	listLink = regexp.MustCompile(`^Link (\d+)(?:: ?|, )(.*)$`)
-	linkRate = regexp.MustCompile(`^([\d.]+) GB/s$`)
-	linkErr  = regexp.MustCompile(`(?i)(?:GPU \d+, )?(Replay|Recovery|CRC(?: FLIT| Data)?|ECC) Errors?:? *:? *(\d+)`)
+	listGPU  = lazyre.New(`^GPU (\d+): (.+?) \(UUID: (GPU-[0-9a-fA-F-]+)\)$`)
+	listMIG  = lazyre.New(`^MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-\S+)\)$`)
+	listLink = lazyre.New(`^Link (\d+)(?:: ?|, )(.*)$`)
+	linkRate = lazyre.New(`^([\d.]+) GB/s$`)
+	linkErr  = lazyre.New(`(?i)(?:GPU \d+, )?(Replay|Recovery|CRC(?: FLIT| Data)?|ECC) Errors?:? *:? *(\d+)`)
 )
 
 type linkCount struct {

@@ -1,8 +1,9 @@
 package section
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // smiMonitor reads dmon and pmon: columns named by a "# gpu …" header.
@@ -101,7 +102,7 @@ var smiTopo = parser{
 	parse:   parseSMITopo,
 }
 
-var topoDevice = regexp.MustCompile(`^(?:GPU|NIC|mlx)\w*$`)
+var topoDevice = lazyre.New(`^(?:GPU|NIC|mlx)\w*$`)
 
 func parseSMITopo(c *cursor) ([]Readings, int) {
 	first, _ := c.line(0)

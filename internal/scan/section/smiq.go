@@ -1,10 +1,10 @@
 package section
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // smiQuery reads `nvidia-smi -q` and what grep leaves of it. Indentation is not
@@ -28,9 +28,9 @@ var smiQuery = parser{
 }
 
 var (
-	smiGPUHead = regexp.MustCompile(`^\s*GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])$`)
-	smiLeaf    = regexp.MustCompile(`^(\s*)([A-Za-z][\w .()/-]{0,60}?)(\s*):(?: +(.*))?$`)
-	smiHeading = regexp.MustCompile(`^(\s*)([A-Z][\w .()/-]{1,50})$`)
+	smiGPUHead = lazyre.New(`^\s*GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])$`)
+	smiLeaf    = lazyre.New(`^(\s*)([A-Za-z][\w .()/-]{0,60}?)(\s*):(?: +(.*))?$`)
+	smiHeading = lazyre.New(`^(\s*)([A-Z][\w .()/-]{1,50})$`)
 )
 
 // smiReport is the state of one reading of a -q report.

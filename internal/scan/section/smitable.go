@@ -1,10 +1,10 @@
 package section
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // smiTable reads the table that plain `nvidia-smi` prints, old and new layouts, with
@@ -18,13 +18,13 @@ var smiTable = parser{
 }
 
 var (
-	tableBanner = regexp.MustCompile(`NVIDIA-SMI\s+(\S+)(?:\s+(?:Driver|KMD) Version:\s*(\S+))?(?:\s+CUDA (?:UMD )?Version:\s*(\S+))?`)
-	tableGPU    = regexp.MustCompile(`^\|\s*(\d+)\s+(\S.*?)\s*\|\s*([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s+(\S+)\s*\|\s*(.*?)\s*\|?$`)
-	tableLost   = regexp.MustCompile(`^\|\s*(\d+)\s+.*(GPU is lost|Unknown Error|requires reset)`)
-	tableUse    = regexp.MustCompile(`^\|\s*(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*/\s*(\S+)\s*\|\s*(\S+)\s*/\s*(\S+)\s*\|\s*(\S+)`)
-	tableProc   = regexp.MustCompile(`^\|\s*(\d+)\s+(?:(\d+|N/A)\s+(\d+|N/A)\s+)?(\d+)\s+([CGM](?:\+[CGM])*)\s+(\S.*?)\s+(\d+\s*MiB|N/A)\s*\|?$`)
-	tableMIG    = regexp.MustCompile(`^\|\s*\d+\s+\d+\s+\d+\s+\d+\s+\|`)
-	tableWarn   = regexp.MustCompile(`(?i)^WARNING: infoROM is corrupted at gpu (\S+)`)
+	tableBanner = lazyre.New(`NVIDIA-SMI\s+(\S+)(?:\s+(?:Driver|KMD) Version:\s*(\S+))?(?:\s+CUDA (?:UMD )?Version:\s*(\S+))?`)
+	tableGPU    = lazyre.New(`^\|\s*(\d+)\s+(\S.*?)\s*\|\s*([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s+(\S+)\s*\|\s*(.*?)\s*\|?$`)
+	tableLost   = lazyre.New(`^\|\s*(\d+)\s+.*(GPU is lost|Unknown Error|requires reset)`)
+	tableUse    = lazyre.New(`^\|\s*(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*/\s*(\S+)\s*\|\s*(\S+)\s*/\s*(\S+)\s*\|\s*(\S+)`)
+	tableProc   = lazyre.New(`^\|\s*(\d+)\s+(?:(\d+|N/A)\s+(\d+|N/A)\s+)?(\d+)\s+([CGM](?:\+[CGM])*)\s+(\S.*?)\s+(\d+\s*MiB|N/A)\s*\|?$`)
+	tableMIG    = lazyre.New(`^\|\s*\d+\s+\d+\s+\d+\s+\d+\s+\|`)
+	tableWarn   = lazyre.New(`(?i)^WARNING: infoROM is corrupted at gpu (\S+)`)
 )
 
 type tableReport struct {
@@ -71,7 +71,7 @@ func parseSMITable(c *cursor) ([]Readings, int) {
 	return out, end
 }
 
-var tableDate = regexp.MustCompile(`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$`)
+var tableDate = lazyre.New(`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$`)
 
 func (r *tableReport) take(t string, i int, raw string) bool {
 	switch {

@@ -1,11 +1,11 @@
 package section
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // na is the one spelling of "the tool has no value here": absent, never a fault.
@@ -32,7 +32,7 @@ func isError(v string) bool {
 	return v == errValue || v == errUnknown || v == errLost || v == errReset
 }
 
-var number = regexp.MustCompile(`^([-+]?\d+(?:\.\d+)?)\s*(%|[a-zA-Z/()µ]*)\*?$`)
+var number = lazyre.New(`^([-+]?\d+(?:\.\d+)?)\s*(%|[a-zA-Z/()µ]*)\*?$`)
 
 // textKeys keep the tool's own spelling and case.
 var textKeys = map[string]bool{

@@ -1,8 +1,9 @@
 package section
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // smiVersion reads `nvidia-smi --version`.
@@ -49,7 +50,7 @@ var driverVersion = parser{
 	},
 }
 
-var nvrmVersion = regexp.MustCompile(`^NVRM version: (NVIDIA UNIX .*?Kernel Module)(?: for \S+)?\s+(\d[\d.]+)`)
+var nvrmVersion = lazyre.New(`^NVRM version: (NVIDIA UNIX .*?Kernel Module)(?: for \S+)?\s+(\d[\d.]+)`)
 
 // nvcc reads `nvcc --version`.
 var nvcc = parser{
@@ -67,7 +68,7 @@ var nvcc = parser{
 	},
 }
 
-var nvccRelease = regexp.MustCompile(`^Cuda compilation tools, release ([\d.]+)`)
+var nvccRelease = lazyre.New(`^Cuda compilation tools, release ([\d.]+)`)
 
 // modinfo reads `modinfo nvidia`.
 var modinfo = parser{
@@ -93,4 +94,4 @@ var modinfo = parser{
 	},
 }
 
-var modinfoRow = regexp.MustCompile(`^(filename|version|license|srcversion|alias|depends|retpoline|name|vermagic|sig_id|signer|sig_key|sig_hashalgo|signature|parm|firmware|import_ns|supported|description|author|intree):\s+(.+)$`)
+var modinfoRow = lazyre.New(`^(filename|version|license|srcversion|alias|depends|retpoline|name|vermagic|sig_id|signer|sig_key|sig_hashalgo|signature|parm|firmware|import_ns|supported|description|author|intree):\s+(.+)$`)

@@ -1,8 +1,9 @@
 package traceback
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // Frame is one level of a call stack.
@@ -47,10 +48,10 @@ type Exception struct {
 }
 
 var (
-	className = regexp.MustCompile(`^((?:[A-Za-z_]\w*\.|<locals>\.)*)([A-Za-z_]\w*)((?:\([\w., ]{1,80}\))?)(?::(?: (.*))?|)$`)
-	sureClass = regexp.MustCompile(`(?:Error|Exception|Warning|Interrupt|Exit|Group|Timeout|Failure|Failed|Iteration|Abort|Aborted|Fault|Refused|NotFound|Killed|Mismatch|OOM)$`)
-	camel     = regexp.MustCompile(`^[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+$`)
-	plainName = regexp.MustCompile(`^[A-Z][a-z]+$`)
+	className = lazyre.New(`^((?:[A-Za-z_]\w*\.|<locals>\.)*)([A-Za-z_]\w*)((?:\([\w., ]{1,80}\))?)(?::(?: (.*))?|)$`)
+	sureClass = lazyre.New(`(?:Error|Exception|Warning|Interrupt|Exit|Group|Timeout|Failure|Failed|Iteration|Abort|Aborted|Fault|Refused|NotFound|Killed|Mismatch|OOM)$`)
+	camel     = lazyre.New(`^[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+$`)
+	plainName = lazyre.New(`^[A-Z][a-z]+$`)
 	lowClass  = map[string]bool{"error": true, "timeout": true, "gaierror": true, "herror": true}
 	notClass  = map[string]bool{"Epoch": true, "Step": true, "Loss": true, "Iteration": true, "Training": true, "Validation": true,
 		"Progress": true, "Loading": true, "Map": true, "Downloading": true, "Note": true, "Warning": false, "Process": true, "Rank": true, "Time": true}
@@ -89,19 +90,19 @@ func parseClass(text string) (e Exception, sure, ok bool) {
 }
 
 var (
-	frameLine = regexp.MustCompile(`^File "(.+?)", line (\d+)(?:,? in (.+))?$`)
-	richFrame = regexp.MustCompile(`^[│|] (?:in )?((?:/|~|[A-Za-z]:\\|\./)?[^│:*?"<>]+\.\w+|<\w+>):(\d+)(?:,? in (\S+))?\s*[│|]?$`)
-	richCode  = regexp.MustCompile(`^[│|] [❱>] *\d+ [│|] ?(.*?)\s*[│|]?$`)
-	cellFrame = regexp.MustCompile(`^(?:File )?(<ipython-input-[\w-]+>|~?/[^:]+\.\w+|[A-Za-z]:\\[^:]+|Cell In\[\d+\]|\S+\.py)(?::(\d+)|, line (\d+))?(?:,? in (.+))?$`)
-	cellArrow = regexp.MustCompile(`^-+> ?(\d+) (.*)$`)
-	cellHead  = regexp.MustCompile(`^([A-Za-z_][\w.]*)\s+Traceback \(most recent call last\)$`)
-	carets    = regexp.MustCompile(`^[~^]+[~^ ]*$`)
-	libDir    = regexp.MustCompile(`[/\\](?:site|dist)-packages[/\\]([^/\\]+)`)
-	stdlibDir = regexp.MustCompile(`(?i)[/\\]lib(?:64)?[/\\]python\d[\d.]*[/\\]|[/\\]python\d{2,}[/\\]lib[/\\]|[/\\]lib[/\\](?:threading|runpy|multiprocessing|concurrent|asyncio|contextlib)[/\\.]`)
-	launcher  = regexp.MustCompile(`(?i)[/\\](?:bin|scripts)[/\\][\w-]+(?:\.exe[/\\]__main__\.py)?$`)
-	checkout  = regexp.MustCompile(`[/\\](torch|torchvision|torchaudio|vllm|sglang|deepspeed|transformers|accelerate|peft|trl|ray|jax|jaxlib|flax|tensorflow|keras|triton|xformers|flash_attn|bitsandbytes|apex|transformer_engine|megatron|nemo|lightning|pytorch_lightning|fairseq|detectron2|mmcv|mmengine|diffusers|datasets|numpy|nccl|tensorrt_llm|cupy|numba|torchtitan|torchtune)[/\\](.*)$`)
-	ownPart   = regexp.MustCompile(`(?:^|[/\\])(?:examples?|scripts?|tests?|benchmarks?|tools?|recipes?|projects?|pretrain\w*\.py|finetune\w*\.py)(?:[/\\]|$)`)
-	generated = regexp.MustCompile(`^<(?:frozen |attrs |__array_function__|decorator-gen|eval_with_key|torch_package|unknown)`)
+	frameLine = lazyre.New(`^File "(.+?)", line (\d+)(?:,? in (.+))?$`)
+	richFrame = lazyre.New(`^[│|] (?:in )?((?:/|~|[A-Za-z]:\\|\./)?[^│:*?"<>]+\.\w+|<\w+>):(\d+)(?:,? in (\S+))?\s*[│|]?$`)
+	richCode  = lazyre.New(`^[│|] [❱>] *\d+ [│|] ?(.*?)\s*[│|]?$`)
+	cellFrame = lazyre.New(`^(?:File )?(<ipython-input-[\w-]+>|~?/[^:]+\.\w+|[A-Za-z]:\\[^:]+|Cell In\[\d+\]|\S+\.py)(?::(\d+)|, line (\d+))?(?:,? in (.+))?$`)
+	cellArrow = lazyre.New(`^-+> ?(\d+) (.*)$`)
+	cellHead  = lazyre.New(`^([A-Za-z_][\w.]*)\s+Traceback \(most recent call last\)$`)
+	carets    = lazyre.New(`^[~^]+[~^ ]*$`)
+	libDir    = lazyre.New(`[/\\](?:site|dist)-packages[/\\]([^/\\]+)`)
+	stdlibDir = lazyre.New(`(?i)[/\\]lib(?:64)?[/\\]python\d[\d.]*[/\\]|[/\\]python\d{2,}[/\\]lib[/\\]|[/\\]lib[/\\](?:threading|runpy|multiprocessing|concurrent|asyncio|contextlib)[/\\.]`)
+	launcher  = lazyre.New(`(?i)[/\\](?:bin|scripts)[/\\][\w-]+(?:\.exe[/\\]__main__\.py)?$`)
+	checkout  = lazyre.New(`[/\\](torch|torchvision|torchaudio|vllm|sglang|deepspeed|transformers|accelerate|peft|trl|ray|jax|jaxlib|flax|tensorflow|keras|triton|xformers|flash_attn|bitsandbytes|apex|transformer_engine|megatron|nemo|lightning|pytorch_lightning|fairseq|detectron2|mmcv|mmengine|diffusers|datasets|numpy|nccl|tensorrt_llm|cupy|numba|torchtitan|torchtune)[/\\](.*)$`)
+	ownPart   = lazyre.New(`(?:^|[/\\])(?:examples?|scripts?|tests?|benchmarks?|tools?|recipes?|projects?|pretrain\w*\.py|finetune\w*\.py)(?:[/\\]|$)`)
+	generated = lazyre.New(`^<(?:frozen |attrs |__array_function__|decorator-gen|eval_with_key|torch_package|unknown)`)
 )
 
 // origin tells whose code a file is.
@@ -134,6 +135,14 @@ func fileOrigin(f Frame) (origin, string) {
 		return ofFramework, m[1]
 	}
 	return ofUser, ""
+}
+
+// UserFrame is the user's innermost frame of a stack whose last frame is the
+// innermost, the zero Frame when all are of libraries.
+func UserFrame(frames []Frame) Frame {
+	var e Exception
+	e.place(frames)
+	return e.User
 }
 
 // place finds the frames that matter: the user's innermost and the innermost of all.

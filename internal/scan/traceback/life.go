@@ -1,14 +1,15 @@
 package traceback
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 var (
-	working = regexp.MustCompile(`\b(?:INFO|DEBUG)\b|(?i:\b(?:epoch|step|iter(?:ation)?|global_step)\b[ :=\[/]{1,3}\d)|(?i:\bloss\b[ '":=]{1,4}[\d.])|\d ?(?:it/s|s/it|tokens?/s|samples/s)|\d{1,3}%\||"(?:GET|POST|PUT) /|^\[GIN\] `)
-	ending  = regexp.MustCompile(`(?i)shut|exit|terminat|clean|clos|kill|abort|stop|finish|destroy|fail|error|dead|died|dump|wandb|sigterm|signal|teardown|cancel|disconnect|elastic|agent|\bNCCL INFO\b|exception|traceback|warn`)
-	ended   = regexp.MustCompile(`ChildFailedError|\(exitcode: |Root Cause \(first|^srun: error|core dumped|^Killed\b|[Ee]xited with (?:exit )?code|died with <Signals|Fatal Python error`)
+	working = lazyre.New(`\b(?:INFO|DEBUG)\b|(?i:\b(?:epoch|step|iter(?:ation)?|global_step)\b[ :=\[/]{1,3}\d)|(?i:\bloss\b[ '":=]{1,4}[\d.])|\d ?(?:it/s|s/it|tokens?/s|samples/s)|\d{1,3}%\||"(?:GET|POST|PUT) /|^\[GIN\] `)
+	ending  = lazyre.New(`(?i)shut|exit|terminat|clean|clos|kill|abort|stop|finish|destroy|fail|error|dead|died|dump|wandb|sigterm|signal|teardown|cancel|disconnect|elastic|agent|\bNCCL INFO\b|exception|traceback|warn`)
+	ended   = lazyre.New(`ChildFailedError|\(exitcode: |Root Cause \(first|^srun: error|core dumped|^Killed\b|[Ee]xited with (?:exit )?code|died with <Signals|Fatal Python error`)
 )
 
 // sign is what a line behind an exception says of its program.

@@ -1,8 +1,9 @@
 package traceback
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // Bounds of one traceback and of the watch behind it.
@@ -77,8 +78,8 @@ const (
 )
 
 var (
-	threadName = regexp.MustCompile(`Exception in thread ([^:]{1,80}):?$`)
-	spawnName  = regexp.MustCompile(`-- Process (\d{1,6}) terminated with the following error`)
+	threadName = lazyre.New(`Exception in thread ([^:]{1,80}):?$`)
+	spawnName  = lazyre.New(`-- Process (\d{1,6}) terminated with the following error`)
 )
 
 // add takes one own line.

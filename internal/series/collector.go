@@ -1,0 +1,231 @@
+package series
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpumedic/gpumedic"
+)
+
+const (
+	// maxRanks bounds the ranks of one input whose curves are kept.
+	maxRanks = 256
+	// noRank stands for lines whose rank is not known.
+	noRank = -1
+)
+
+// Collector gathers the curves of one input. The zero value is ready. It is not safe
+// for concurrent use.
+type Collector struct {
+	ranks map[int]*run
+	order []int
+}
+
+// run is what one rank writes.
+type run struct {
+	loss, valLoss, norm, scale curve
+	memory, peak               curve
+	memoryKey                  string
+	offset, lastStep, steps    float64 // steps since the last resume
+	sawStep                    bool
+	counted                    float64
+
+	resumed, oom, eval mark
+	stepsAtOOM         float64
+	evalAtOOM          bool
+	total              float64 // of the card, in bytes
+	batches            []batchPoint
+	done               bool
+}
+
+// batchPoint is a memory peak at a batch size.
+type batchPoint struct{ batch, bytes float64 }
+
+var (
+	oomRE    = regexp.MustCompile(`(?i)(?:\b(?:CUDA|HIP|XPU) (?:error: )?out of memory\b|CUDA_ERROR_OUT_OF_MEMORY|OutOfMemoryError\b|\bRESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor)`)
+	totalRE  = regexp.MustCompile(`(?:(\d[\d,]*(?:\.\d+)?) ([KMGT])iB total capacity|total capaci?ty of (\d[\d,]*(?:\.\d+)?) ([KMGT])iB)`)
+	resumeRE = regexp.MustCompile(`(?i)(?:\bresum(?:e|ing)(?: training| run)? from\b|\bresume(?:d|_from\w*)?\s*[=:]\s*["']?(?:true\b|[\w./~-]*/[\w./-]+)|\b(?:loaded|restor(?:ing|ed)) (?:the |model |states? |optimizer )*(?:from )?(?:the )?(?:checkpoint|ckpt)\b)`)
+	evalRE   = regexp.MustCompile(`(?i)(?:\brunning evaluation\b|\bevaluat(?:ing|ion)\b(?: on|:| \d|\s*$|\.\.\.)|\bvalidat(?:ing\b|ion (?:dataloader|sanity|loop|epoch|step|:|\d))|\bvalidation\s*\.\.\.)`)
+	notRunRE = regexp.MustCompile(`(?i)(?:eval_batch_size|evaluation_strategy|eval_steps|eval_strategy|namespace\(|\bargs\b|config)`)
+)
+
+// Line takes one message. rank is negative where the input does not tell.
+func (c *Collector) Line(text string, rank, line int) {
+	if rank < 0 {
+		rank = noRank
+	}
+	r := c.ranks[rank]
+	if r == nil {
+		if len(c.ranks) >= maxRanks {
+			return
+		}
+		if c.ranks == nil {
+			c.ranks = map[int]*run{}
+		}
+		r = &run{}
+		c.ranks[rank] = r
+		c.order = append(c.order, rank)
+	}
+	r.line(text, line)
+}
+
+func (r *run) line(text string, line int) {
+	if r.event(text, line) {
+		return
+	}
+	p, ok := parse(text)
+	if !ok {
+		return
+	}
+	step := r.place(&p)
+	add := func(c *curve, v value) {
+		if v.ok {
+			c.add(step, v.v, line, text)
+		}
+	}
+	add(&r.loss, p.loss)
+	add(&r.valLoss, p.valLoss)
+	add(&r.norm, p.norm)
+	add(&r.scale, p.scale)
+	if p.memory.ok && (r.memoryKey == "" || r.memoryKey == p.memoryKey) {
+		r.memoryKey = p.memoryKey
+		add(&r.memory, p.memory)
+	}
+	add(&r.peak, p.peak)
+	if p.loss.ok && (!r.eval.ok || p.hasStep) {
+		r.eval = mark{} // training goes on
+	}
+	r.noteBatch(&p)
+}
+
+// event reads lines that are no points: the refusal, a resume, an evaluation.
+func (r *run) event(text string, line int) bool {
+	if len(text) > longestLine {
+		text = text[:longestLine]
+	}
+	m := mark{line: line, text: text, ok: true}
+	switch {
+	case oomRE.MatchString(text):
+		if !r.oom.ok {
+			r.oom, r.stepsAtOOM, r.evalAtOOM = m, r.counted, r.eval.ok
+		}
+		if t := totalRE.FindStringSubmatch(text); t != nil {
+			if n, ok := bytesOf(t[1]+t[3], t[2]+t[4], "", ""); ok {
+				r.total = n
+			}
+		}
+		return true
+	case resumeRE.MatchString(text):
+		if !r.oom.ok {
+			r.resumed, r.counted = m, 0
+		}
+		return true
+	case evalRE.MatchString(text) && !lossRE.MatchString(text) && !notRunRE.MatchString(text):
+		if !r.oom.ok {
+			r.eval = m
+		}
+		return true
+	}
+	return false
+}
+
+// place gives a point its step on one axis: counters that start anew with each epoch
+// are strung together, and lines without a step follow each other.
+func (r *run) place(p *point) float64 {
+	if !p.hasStep {
+		if p.loss.ok {
+			r.counted++
+		}
+		if r.sawStep {
+			return r.offset + r.lastStep
+		}
+		r.steps++
+		return r.steps
+	}
+	if r.sawStep && p.step < r.lastStep {
+		r.offset += r.lastStep + 1 - p.step
+	}
+	if !r.sawStep || p.step != r.lastStep {
+		r.counted++
+	}
+	r.sawStep, r.lastStep = true, p.step
+	return r.offset + p.step
+}
+
+func (r *run) noteBatch(p *point) {
+	n := p.peak
+	if !n.ok {
+		n = p.memory
+	}
+	if !p.batch.ok || !n.ok || p.batch.v <= 0 || p.hasStep && p.batch.v == p.step || len(r.batches) >= 256 {
+		return
+	}
+	r.batches = append(r.batches, batchPoint{p.batch.v, n.v})
+}
+
+// Signals judges what was seen, in order of rank of first appearance.
+func (c *Collector) Signals() []gpumedic.Signal {
+	var out []gpumedic.Signal
+	shared := c.sharedEvents()
+	for _, rank := range c.order {
+		r := c.ranks[rank]
+		for _, s := range r.judge(shared) {
+			if rank != noRank {
+				n := rank
+				s.Subject.Rank = &n
+			}
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b gpumedic.Signal) int { return a.Evidence.Line - b.Evidence.Line })
+	return out
+}
+
+// events of the input as a whole: the rank that fails is often not the one that logs.
+type events struct {
+	oom, resumed mark
+	stepsAtOOM   float64
+	evalAtOOM    bool
+	total        float64
+}
+
+func (c *Collector) sharedEvents() events {
+	var e events
+	for _, rank := range c.order {
+		r := c.ranks[rank]
+		if r.oom.ok && (!e.oom.ok || r.oom.line < e.oom.line) {
+			e.oom = r.oom
+		}
+		if r.resumed.ok && !e.resumed.ok {
+			e.resumed = r.resumed
+		}
+		e.total = math.Max(e.total, r.total)
+	}
+	for _, rank := range c.order {
+		r := c.ranks[rank]
+		if n := r.counted; r.oom.ok {
+			e.stepsAtOOM = math.Max(e.stepsAtOOM, r.stepsAtOOM)
+		} else {
+			e.stepsAtOOM = math.Max(e.stepsAtOOM, n)
+		}
+		e.evalAtOOM = e.evalAtOOM || r.evalAtOOM || !r.oom.ok && r.eval.ok && r.eval.line < e.oom.line
+	}
+	return e
+}
+
+// signal makes a signal whose evidence is a mark.
+func signal(kind string, level gpumedic.Level, at mark, fields map[string]string) gpumedic.Signal {
+	return gpumedic.Signal{Kind: kind, Level: level, Fields: fields, Count: 1,
+		Evidence: gpumedic.Evidence{Line: at.line, Text: at.text, Mark: [2]int{0, len(at.text)}}}
+}
+
+func integer(v float64) string { return strconv.FormatFloat(math.Round(v), 'f', -1, 64) }
+
+// figure prints a value with up to four significant digits.
+func figure(v float64) string {
+	s := strconv.FormatFloat(v, 'g', 4, 64)
+	return strings.Replace(s, "e+0", "e+", 1)
+}

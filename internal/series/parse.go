@@ -1,0 +1,174 @@
+package series
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// point is what one line says.
+type point struct {
+	step           float64
+	hasStep        bool
+	loss, valLoss  value
+	norm, scale    value
+	memory         value // bytes
+	peak           value // bytes: a maximum so far
+	batch          value
+	memoryKey      string
+	skipped, isMem bool
+}
+
+// value is a number that a line may state. NaN and infinities are values too.
+type value struct {
+	v  float64
+	ok bool
+}
+
+const (
+	numExpr = `[-+]?(?:\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?i:nan|inf(?:inity)?)\b)`
+	sepExpr = `["']?\)?\s*(?:[:=]|\s)\s*["']?(?:tensor\()?`
+)
+
+var (
+	lossRE    = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:(?:train|training|lm|total|avg|mean|running|batch|step|reduced)[ _/-]?)?loss` + sepExpr + `(` + numExpr + `)`)
+	valLossRE = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:val(?:id(?:ation)?)?|eval|dev|test)[ _/-]?loss` + sepExpr + `(` + numExpr + `)`)
+	normRE    = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:total[ _])?(?:grad(?:ient)?s?[ _-]?norm|gnorm)` + sepExpr + `(` + numExpr + `)`)
+	scaleRE   = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:loss[ _-]?scale|grad[ _-]?scale|amp[ _-]?scale|scale|scaler)` + sepExpr + `(` + numExpr + `)`)
+	reduceRE  = regexp.MustCompile(`(?i)(?:reducing (?:loss scale )?to|loss scale (?:is )?reduced to|decreasing (?:loss )?scale to) (` + numExpr + `)`)
+	stepRE    = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:global[ _-]?step|train[ _-]?step|steps?|iter(?:ation)?s?|it|num_updates|updates?)["']?\s*[:=]?\s*["']?(\d[\d,_]*)\b`)
+	barRE     = regexp.MustCompile(`(?:\|\s*|\s|^)(\d+)/(\d+) \[`)
+	epochRE   = regexp.MustCompile(`(?i)["']?epoch["']?\s*[:=]\s*(\d+\.\d+)`)
+	memRE     = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])((?:(?:gpu|cuda|device|vram|max|peak|cur(?:rent)?|train|total|used|torch)[ _-]?){0,3}(?:mem(?:ory)?|vram|allocated|reserved|peak|Max_MA|MA|CA)(?:[ _-](?:alloc(?:ated)?|reserved|used|usage|in use|peak|max|gb|gib|mb|mib))?)["']?\)?\s*[:=]?\s*["']?(\d[\d,]*(?:\.\d+)?)\s*([KMGT]i?B?|bytes)?\b`)
+	hostRE    = regexp.MustCompile(`(?i)\b(?:cpu|host|ram|rss|sys(?:tem)?|shm|disk|virtual|swap)[ _-]?(?:mem|vm|used|avail|percent)?`)
+	batchRE   = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:micro[ _-]?|local[ _-]?|per_device_\w*)?(?:batch(?:[ _-]?size)?|bs|bsz)["']?\s*[:=]?\s*(\d{1,6})\b(\s*/)?`)
+	paramRE   = regexp.MustCompile(`(?i)\bmemory \(MB\)`)
+)
+
+// longestLine bounds what is read of one line.
+const longestLine = 8 << 10
+
+// parse reads one line; ok is false when it bears no curve.
+func parse(text string) (p point, ok bool) {
+	if len(text) > longestLine {
+		text = text[:longestLine]
+	}
+	p.loss = number(lossRE, text)
+	p.valLoss = number(valLossRE, text)
+	p.norm = number(normRE, text)
+	p.scale = number(scaleRE, text)
+	if !p.scale.ok {
+		if p.scale = number(reduceRE, text); p.scale.ok {
+			p.skipped = true
+		}
+	}
+	p.memories(text)
+	if !p.loss.ok && !p.valLoss.ok && !p.norm.ok && !p.scale.ok && !p.memory.ok && !p.peak.ok {
+		return p, false
+	}
+	p.readStep(text)
+	if m := batchRE.FindStringSubmatch(text); m != nil && m[2] == "" {
+		p.batch = parseNumber(m[1])
+	}
+	return p, true
+}
+
+func (p *point) readStep(text string) {
+	if m := stepRE.FindStringSubmatch(text); m != nil {
+		if v := parseNumber(m[1]); v.ok {
+			p.step, p.hasStep = v.v, true
+			return
+		}
+	}
+	if m := barRE.FindStringSubmatch(text); m != nil {
+		p.step, _ = strconv.ParseFloat(m[1], 64)
+		p.hasStep = true
+		return
+	}
+	if m := epochRE.FindStringSubmatch(text); m != nil {
+		p.step, _ = strconv.ParseFloat(m[1], 64)
+		p.step *= 1000 // a fraction of an epoch orders points, that is all
+		p.hasStep = true
+	}
+}
+
+// memories reads figures of GPU memory. "max" and "peak" are maxima so far and make a
+// curve of their own; memory of the host is no business of this package.
+func (p *point) memories(text string) {
+	unit := ""
+	if paramRE.MatchString(text) {
+		unit = "M"
+	}
+	for _, m := range memRE.FindAllStringSubmatch(text, 8) {
+		key := strings.ToLower(m[1])
+		if hostRE.MatchString(key) {
+			continue
+		}
+		n, ok := bytesOf(m[2], m[3], key, unit)
+		if !ok {
+			continue
+		}
+		if strings.Contains(key, "max") || strings.Contains(key, "peak") {
+			if !p.peak.ok {
+				p.peak = value{n, true}
+			}
+			continue
+		}
+		if !p.memory.ok || strings.Contains(key, "alloc") {
+			p.memory, p.memoryKey = value{n, true}, key
+		}
+	}
+}
+
+// bytesOf needs a unit, in the value or in the name: a bare number beside "memory" may
+// be anything.
+func bytesOf(num, unit, key, standard string) (float64, bool) {
+	v, err := strconv.ParseFloat(strings.ReplaceAll(num, ",", ""), 64)
+	if err != nil {
+		return 0, false
+	}
+	if unit == "" {
+		switch {
+		case strings.HasSuffix(key, "gb"), strings.HasSuffix(key, "gib"):
+			unit = "G"
+		case strings.HasSuffix(key, "mb"), strings.HasSuffix(key, "mib"):
+			unit = "M"
+		default:
+			unit = standard
+		}
+	}
+	if unit == "" {
+		return 0, false
+	}
+	exp := strings.IndexByte("bkmgt", unit[0]|0x20)
+	if exp < 0 {
+		return 0, false
+	}
+	v = math.Ldexp(v, 10*exp)
+	return v, v < 1<<50
+}
+
+func number(re *regexp.Regexp, text string) value {
+	m := re.FindStringSubmatch(text)
+	if m == nil {
+		return value{}
+	}
+	return parseNumber(m[1])
+}
+
+func parseNumber(s string) value {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "_", ""), ",", "")
+	v, err := strconv.ParseFloat(strings.TrimSuffix(s, "."), 64)
+	if err != nil && !math.IsInf(v, 0) {
+		return value{}
+	}
+	return value{v, true}
+}
+
+// Literals are texts of which one at least stands in every line that [Collector.Line]
+// can use. They are of four bytes or more, for the block scan; case is ignored.
+func Literals() []string {
+	return []string{"loss", "norm", "scale", "memory", "_mem", " mem", "mem=", "vram", "peak", "allocated", "max_ma", "reducing",
+		"out of memory", "resource_exhausted", "resum", "checkpoint", "restor", "evaluat", "validat"}
+}
