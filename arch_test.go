@@ -29,9 +29,10 @@ var mayImport = map[string][]string{
 	"internal/scan/literal": {},
 	"internal/scan/section": {"catalog", "internal/lazyre"},
 	// scan follows tracebacks and reads flight-recorder dumps as it meets them.
-	"internal/scan":           {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section", "internal/scan/traceback", "internal/flight", "internal/lazyre"},
+	"internal/scan":           {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section", "internal/scan/traceback", "internal/flight", "internal/lazyre", "internal/series"},
 	"internal/scan/traceback": {"internal/lazyre"},
 	"internal/flight":         {},
+	"internal/series":         {"internal/lazyre"},
 	"internal/decode":         {"catalog", "internal/lazyre"},
 	"internal/diagnose":       {"catalog", "internal/topo", "internal/lazyre"},
 	"internal/explain":        {"catalog", "internal/decode", "internal/lang", "internal/layout", "internal/lazyre"},

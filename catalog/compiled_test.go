@@ -72,19 +72,48 @@ func loadTree(t testing.TB) *Catalog {
 	return c
 }
 
-// The whole catalog comes back as it was.
-func TestCompileKeepsTheCatalog(t *testing.T) {
+// Embedded gives what the YAML says, from a fresh file and in spite of an old one.
+func TestEmbeddedIsTheYAML(t *testing.T) {
 	want := loadTree(t)
-	b, err := compile(want)
+	body, err := compile(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := decompile(string(b))
+	shipped := compiled
+	defer func() { compiled = shipped }()
+	for name, file := range map[string]string{
+		"fresh": headOf(EmbeddedFS()) + string(body), "old": headOf(fstest.MapFS{}) + string(body), "empty": "",
+	} {
+		compiled = file
+		if Stale() != (name != "fresh") {
+			t.Errorf("%s: stale is %v", name, Stale())
+		}
+		got, err := Embedded()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: not the same after compiling:\n%s", name, cmp.Diff(want, got))
+		}
+	}
+}
+
+// Every user gets a catalog of his own.
+func TestEmbeddedIsNotShared(t *testing.T) {
+	a, err := Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" || !reflect.DeepEqual(got, want) {
-		t.Errorf("not the same after compiling:\n%s", diff)
+	b, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, f := range a.Faults {
+		f.Triggers[0].Signal = "changed"
+		if b.Faults[id].Triggers[0].Signal == "changed" {
+			t.Fatal("a change of one catalog is seen in another")
+		}
 	}
 }
 

@@ -158,6 +158,10 @@ type Fault struct {
 	// apart, as the code of a catalogued Xid does.
 	Key string `yaml:"key"`
 
+	// Persistent marks a state that lasts until its own action is taken (a pending
+	// repair): a finding that explains it away must not merely watch.
+	Persistent bool `yaml:"persistent"`
+
 	Title    Text `yaml:"title"`    // the condition as a noun phrase, no variables
 	Headline Text `yaml:"headline"` // the verdict line; {gpu} {node} {pid} {process} {port} {count} and {field} of the first trigger
 	Summary  Text `yaml:"summary"`

@@ -124,4 +124,28 @@
 // # Decoder "nvml" (needs one of number, symbol, text)
 //
 //	number symbol class action
+//
+// # Decoder "nccl" (each step needs its own field; serves NCCL, Gloo and rendezvous)
+//
+//	peer        → peer_host peer_port ; peer_class loopback docker link_local private public
+//	              unspecified name (what kind of address that is)
+//	error       → reason refused timed_out no_route unreachable reset aborted in_use no_address
+//	              no_memory no_space denied invalid no_data absent no_descriptor in_progress other
+//	interface ip → net_class loopback docker virtual vpn management link_local ordinary
+//	gid_prefix gid_suffix (packed words), local_gid or gid → gid_class link_local ipv4 ipv6 zero
+//	              zero_prefix
+//	version1 version2 → version1_text version2_text (21805 is 2.18.5)
+//
+// # Decoder "collective" (process groups)
+//
+//	timeout_ms ran_ms waited_ms → timeout_s ran_s waited_s ; op_name → op
+//	numel_in      → scalar yes for 0 or 1 element (a barrier or flag)
+//	last_enqueued last_completed → pending ; late yes when nothing is under way on this rank
+//	              while others wait, no when it waits itself ; first_collective yes when none
+//	              has ever ended
+//
+// # Decoder "exit" (one of exitcode, code, signum, word)
+//
+//	signal  sigkill sigabrt sigsegv sigbus sigterm … ; absent for a plain exit code
+//	how     exit | killed (from outside) | crash
 package decode

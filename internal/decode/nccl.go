@@ -90,13 +90,13 @@ func addressClass(host string) string {
 // bridge4 reports the default networks of Docker's and libvirt's bridges: every host
 // has the same ones, so they lead nowhere.
 func bridge4(a netip.Addr) bool {
-	for _, p := range []string{"172.17.0.0/16", "192.168.122.0/24"} {
-		if netip.MustParsePrefix(p).Contains(a) {
-			return true
-		}
-	}
-	return false
+	return dockerNet.Contains(a) || libvirtNet.Contains(a)
 }
+
+var (
+	dockerNet  = netip.MustParsePrefix("172.17.0.0/16")
+	libvirtNet = netip.MustParsePrefix("192.168.122.0/24")
+)
 
 // ifClass tells interfaces that lead to no other host by their customary names.
 var ifClass = []struct {

@@ -22,7 +22,7 @@ var verdictAction = map[string]string{
 
 // action picks the first thing to do: the driver's own verdict, else the first rule
 // of the fault that fits, else its default; then one step up when it recurs.
-func (w *world) action(h *hypothesis) (action, why string) {
+func (w *world) action(h *hypothesis, beaten []loss) (action, why string) {
 	action = h.rule.Action
 	for n := range h.rule.actions {
 		r := &h.rule.actions[n]
@@ -38,6 +38,13 @@ func (w *world) action(h *hypothesis) (action, why string) {
 		said := strings.ReplaceAll(s.Field("recovery"), "_", " ")
 		return a, fmt.Sprintf(text(w.lang, "the driver's own verdict (%s) at %s:%d", "驱动自己的结论（%s），见 %s:%d"),
 			said, s.Evidence.Input, s.Evidence.Line)
+	}
+	if action == "none" || action == "monitor" {
+		for _, l := range beaten {
+			if l.winner == h && l.h.rule.Persistent {
+				return l.h.rule.Action, l.h.rule.Title.In(w.lang)
+			}
+		}
 	}
 	if up, times := w.recurrence(h, action); up != "" {
 		return up, fmt.Sprintf(text(w.lang, "it happened %d times, minutes apart", "多次复发（%d 次，间隔数分钟以上）"), times)

@@ -206,11 +206,11 @@ func (w *world) value(h *hypothesis) float64 {
 	v := h.score + 0.3*math.Min(float64(len(kinds)), 5) + 0.1*math.Min(float64(len(h.merged)), 4)
 	switch h.rule.Severity {
 	case "critical":
-		v += 0.8
+		v += 1.2
 	case "error":
 		v += 0.4
 	case "warning":
-		v -= 0.6
+		v -= 0.8
 	case "info":
 		v -= 1.5
 	}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -75,12 +76,17 @@ func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
 	for _, m := range h.merged {
 		f.Also = append(f.Also, w.subject(m))
 	}
+	if hit := w.gpusHit(h); len(hit) > 1 {
+		for _, pci := range hit[1:] {
+			f.Also = append(f.Also, gpumedic.Subject{Node: h.at.node, GPU: w.topo.Full(h.at.node, gpumedic.GPU{PCI: pci})})
+		}
+	}
 	sort.Slice(f.Also, func(i, j int) bool { return f.Also[i].GPU.String() < f.Also[j].GPU.String() })
 	f.FirstSeen, f.LastSeen = w.span(h)
 	f.At = ClockText(w.anchor(h).First)
 	f.Evidence = w.evidence(h)
 	f.Consequences = w.consequences(h)
-	f.Action, f.ActionWhy = w.action(h)
+	f.Action, f.ActionWhy = w.action(h, beaten)
 	f.Causes = w.causes(h)
 	f.Remedies = remedies(r.Fault, f.Action, w.lang, vars)
 	f.Verify = checks(r.Fault, w.lang, vars)
@@ -119,8 +125,11 @@ func (w *world) subject(h *hypothesis) gpumedic.Subject {
 	if s.GPU.PCI == "" && h.at.pci != "" {
 		s.GPU = w.topo.Full(h.at.node, gpumedic.GPU{PCI: h.at.pci})
 	}
-	// A fault of a link whose GPU the input does not name is found by the port's
-	// address, that of a fabric by the switch's.
+	if hit := w.gpusHit(h); s.GPU.PCI == "" && s.Port != "" && len(hit) > 0 {
+		s.GPU = w.topo.Full(h.at.node, gpumedic.GPU{PCI: hit[0]})
+	}
+	// Where the input names no GPU at all, the fault of a link is found by the address
+	// below the port, or by the port's own, that of a fabric by the switch's.
 	if s.GPU.PCI == "" && s.Port != "" {
 		if below := w.topo.DevicesBelow(h.at.node, s.Port); len(below) == 1 {
 			s.GPU.PCI = below[0]
@@ -132,6 +141,21 @@ func (w *world) subject(h *hypothesis) gpumedic.Subject {
 		s.GPU.PCI = s.NVSwitch
 	}
 	return s
+}
+
+// gpusHit are the addresses of the GPUs that a link's fault is seen to hit, sorted.
+func (w *world) gpusHit(h *hypothesis) []string {
+	if h.at.port == "" || h.at.gpu != "" {
+		return nil
+	}
+	var out []string
+	for i := range w.signals {
+		if p := w.where[i].pci; p != "" && (h.owns(i) || h.explains(i)) && w.signals[i].Level == gpumedic.LevelAbnormal && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	sort.Strings(out)
+	return out
 }
 
 func pick(to *string, from string) {

@@ -11,7 +11,7 @@ import (
 // vote: most of them must begin the same way, with labels that come back.
 
 const (
-	voteRows  = 20 // how many lines on each side are asked
+	voteRows  = 14 // how many lines on each side are asked
 	voteShare = 6  // of ten lines that say anything
 )
 

@@ -59,7 +59,8 @@ func (x *input) classOf(st gpumedic.Stamp) byte {
 	return inWindow
 }
 
-// sampleStart frames the first rows of the input, up to the first that has a time.
+// sampleStart frames the first rows of the input, up to the first that has a time
+// with its year.
 func (x *input) sampleStart() {
 	for row := range sampleRows {
 		if ok, timed := x.note(row, 0); !ok || timed {
@@ -100,7 +101,8 @@ type lineStamp struct {
 	st   gpumedic.Stamp
 }
 
-// note keeps the stamps of a row: whether the row is there, and whether it has any.
+// note keeps the stamps of a row: whether the row is there, and whether it states a
+// time in full.
 func (x *input) note(row int, from int64) (ok, timed bool) {
 	r, ok := x.t.row(row, from, lookBehind, lookAhead)
 	if !ok {
@@ -113,7 +115,7 @@ func (x *input) note(row int, from int64) (ok, timed bool) {
 		if st := msgs[i].Stamp; st.Known() || st.HasMono {
 			x.clk.Observe(r.line, st)
 			x.known = append(x.known, lineStamp{r.line, st})
-			timed = true
+			timed = timed || st.Known() && st.Assumed&gpumedic.AssumedYear == 0
 		}
 	}
 	return ok, timed
@@ -124,6 +126,7 @@ func (x *input) note(row int, from int64) (ok, timed bool) {
 func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 	var out []gpumedic.Signal
 	x.exceptions()
+	x.curveSignals()
 	x.hintRank()
 	for _, e := range x.out.entries {
 		e.resolve(&x.clk)

@@ -11,6 +11,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/scan/literal"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 	"github.com/gpumedic/gpumedic/internal/scan/traceback"
+	"github.com/gpumedic/gpumedic/internal/series"
 	"github.com/gpumedic/gpumedic/internal/source"
 )
 
@@ -35,7 +36,8 @@ type input struct {
 	tbNext int             // the next row that it has not seen
 	ranks  map[string]bool // that the text names, up to a few
 
-	dumps []*flight.Dump // when the input is of a flight recorder
+	curves series.Collector
+	dumps  []*flight.Dump // when the input is of a flight recorder
 
 	out      collapser
 	cache    map[string]*outcome
@@ -160,10 +162,10 @@ type place struct {
 func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 	x.spanNo++
 	x.mids = x.mids[:0]
-	repeat := false
+	repeat, curve := false, false
 	for _, h := range hits {
 		t := &x.s.targets[h.ID]
-		repeat = repeat || t.repeat
+		repeat, curve = repeat || t.repeat, curve || t.curve
 		for _, m := range t.matchers {
 			if x.marked[m] != x.spanNo {
 				x.marked[m] = x.spanNo
@@ -179,6 +181,9 @@ func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 		x.clk.Observe(p.line, msgs[i].Stamp)
 		if repeat && x.repeated(p, &msgs[i]) {
 			continue
+		}
+		if curve && msgs[i].Origin != frame.Kernel {
+			x.curves.Line(msgs[i].Text, x.rankOf(&msgs[i]), p.line)
 		}
 		p.msg = i
 		x.message(p, msgs, i)

@@ -35,6 +35,9 @@ func mixedText(seed uint64, lines int) string {
 			b.WriteString(pick("CUDA out of memory", "x\rcuda out of memory\ry", "", "\r", strings.Repeat("long ", 60)+"host out of memory"))
 		case 4:
 			fmt.Fprintf(&b, "%sNVRM: Xid (PCI:0000:3b:00): 79, gone. NVRM: Xid (PCI:0000:3b:00): 45, Ch %d", stamp, i)
+		case 5, 6:
+			fmt.Fprintf(&b, "[rank%d]: %s", rng.IntN(3), pick("Traceback (most recent call last):", `  File "a.py", line 3, in f`, "    g()",
+				"torch.OutOfMemoryError: CUDA out of memory", "ValueError: x", "INFO step 3", "", "During handling of the above exception, another exception occurred:"))
 		default:
 			fmt.Fprintf(&b, "%sordinary line %d", stamp, i)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/scan/literal"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 	"github.com/gpumedic/gpumedic/internal/scan/traceback"
+	"github.com/gpumedic/gpumedic/internal/series"
 )
 
 // Decoder adds what a vendor's message says beyond its words: fields, a level, a
@@ -37,6 +38,7 @@ type target struct {
 	section  bool
 	repeat   bool
 	trace    bool // a traceback begins
+	curve    bool // figures of a training step
 }
 
 // New prepares a catalog for scanning. dec may be nil. A matcher without literals
@@ -78,6 +80,9 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 	add(literal.Literal{Text: repeatLiteral}).repeat = true
 	for _, text := range traceback.Literals() {
 		add(literal.Literal{Text: text}).trace = true
+	}
+	for _, text := range series.Literals() {
+		add(literal.Literal{Text: text, Fold: true}).curve = true
 	}
 	for _, text := range frame.ClockLiterals() {
 		add(literal.Literal{Text: text}) // framing the row tells the clock; no matcher is needed

@@ -164,6 +164,23 @@ func yesNo(b bool) string {
 	return "no"
 }
 
+// curveSignals judges the figures of training steps.
+func (x *input) curveSignals() {
+	for i, sig := range x.curves.Signals() {
+		sig.Evidence.Input = x.src.Name
+		sig.Order = gpumedic.Order{Input: x.num, Line: sig.Evidence.Line, Part: 1<<20 + i}
+		x.out.entries = append(x.out.entries, &entry{sig: sig, lastLine: sig.Evidence.Line})
+	}
+}
+
+// rankOf is the rank of a message as a number, negative when it names none.
+func (x *input) rankOf(m *frame.Message) int {
+	if n := number(m.Rank); n != nil {
+		return *n
+	}
+	return -1
+}
+
 // maxRanks is how many ranks of a text are remembered: two are enough to know that
 // it is not of one rank.
 const maxRanks = 2

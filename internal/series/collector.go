@@ -2,6 +2,7 @@ package series
 
 import (
 	"math"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,7 +39,9 @@ type run struct {
 	evalAtOOM          bool
 	total              float64 // of the card, in bytes
 	batches            []batchPoint
-	done               bool
+
+	seen    int // lines that may bear points
+	pending mark
 }
 
 // batchPoint is a memory peak at a batch size.
@@ -73,10 +76,51 @@ func (c *Collector) Line(text string, rank, line int) {
 }
 
 func (r *run) line(text string, line int) {
-	if r.event(text, line) {
+	if len(text) > longestLine {
+		text = text[:longestLine]
+	}
+	low := lower(text)
+	if r.event(text, low, line) {
 		return
 	}
-	p, ok := parse(text)
+	// A curve keeps some hundred points: of a very long log only every 2nd, 4th, … line
+	// is read, those with a NaN and the last one always.
+	if r.seen++; r.seen > 2*fullLines {
+		if every := 1 << (bits.Len(uint(r.seen/fullLines)) - 1); r.seen%every != 0 && !nonFiniteWord(low) {
+			r.pending = mark{line: line, text: text, ok: true}
+			r.counted++
+			return
+		}
+	}
+	r.pending = mark{}
+	r.read(text, low, line)
+}
+
+// fullLines is the number of lines of a rank that are all read.
+const fullLines = 4096
+
+// nonFiniteWord reports whether "nan" or "inf" stands as a word of its own.
+func nonFiniteWord(low string) bool {
+	for _, w := range [...]string{"nan", "inf"} {
+		for from := 0; ; {
+			i := strings.Index(low[from:], w)
+			if i < 0 {
+				break
+			}
+			at := from + i
+			from = at + len(w)
+			if (at == 0 || !isWord(low[at-1])) && (from == len(low) || !isWord(low[from])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isWord(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+
+func (r *run) read(text, low string, line int) {
+	p, ok := parse(text, low)
 	if !ok {
 		return
 	}
@@ -102,13 +146,13 @@ func (r *run) line(text string, line int) {
 }
 
 // event reads lines that are no points: the refusal, a resume, an evaluation.
-func (r *run) event(text string, line int) bool {
-	if len(text) > longestLine {
-		text = text[:longestLine]
+func (r *run) event(text, low string, line int) bool {
+	if !hasAny(low, "memory", "oom", "resum", "load", "restor", "evaluat", "validat") {
+		return false
 	}
 	m := mark{line: line, text: text, ok: true}
 	switch {
-	case oomRE.MatchString(text):
+	case hasAny(low, "memory", "oom") && oomRE.MatchString(text):
 		if !r.oom.ok {
 			r.oom, r.stepsAtOOM, r.evalAtOOM = m, r.counted, r.eval.ok
 		}
@@ -118,12 +162,12 @@ func (r *run) event(text string, line int) bool {
 			}
 		}
 		return true
-	case resumeRE.MatchString(text):
+	case hasAny(low, "resum", "load", "restor") && resumeRE.MatchString(text):
 		if !r.oom.ok {
 			r.resumed, r.counted = m, 0
 		}
 		return true
-	case evalRE.MatchString(text) && !lossRE.MatchString(text) && !notRunRE.MatchString(text):
+	case hasAny(low, "evaluat", "validat") && evalRE.MatchString(text) && !lossRE.MatchString(text) && !notRunRE.MatchString(text):
 		if !r.oom.ok {
 			r.eval = m
 		}
@@ -169,6 +213,12 @@ func (r *run) noteBatch(p *point) {
 // Signals judges what was seen, in order of rank of first appearance.
 func (c *Collector) Signals() []gpumedic.Signal {
 	var out []gpumedic.Signal
+	for _, r := range c.ranks {
+		if m := r.pending; m.ok {
+			r.pending = mark{}
+			r.read(m.text, lower(m.text), m.line)
+		}
+	}
 	shared := c.sharedEvents()
 	for _, rank := range c.order {
 		r := c.ranks[rank]
@@ -224,8 +274,5 @@ func signal(kind string, level gpumedic.Level, at mark, fields map[string]string
 
 func integer(v float64) string { return strconv.FormatFloat(math.Round(v), 'f', -1, 64) }
 
-// figure prints a value with up to four significant digits.
-func figure(v float64) string {
-	s := strconv.FormatFloat(v, 'g', 4, 64)
-	return strings.Replace(s, "e+0", "e+", 1)
-}
+// figure prints a value with up to six significant digits.
+func figure(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

@@ -190,7 +190,7 @@ func (r *run) scaleCollapse() (gpumedic.Signal, bool) {
 func (r *run) divergence() (gpumedic.Signal, bool) {
 	c := &r.loss
 	y := c.values
-	if len(y) < 12 || c.badRun > 0 {
+	if len(y) < 12 || c.badRun > 0 || c.lowest <= 0 {
 		return gpumedic.Signal{}, false
 	}
 	tail := max(3, len(y)/10)
@@ -200,7 +200,7 @@ func (r *run) divergence() (gpumedic.Signal, bool) {
 		best = math.Min(best, median(head[i:i+5]))
 	}
 	start, end := median(y[:min(5, len(head))]), slices.Min(y[len(y)-tail:])
-	if best <= 0 || start <= 0 || end < divergedBest*best || end < divergedStart*start {
+	if end < divergedBest*best || end < divergedStart*start {
 		return gpumedic.Signal{}, false
 	}
 	at := len(y) - tail

@@ -9,15 +9,14 @@ import (
 
 // point is what one line says.
 type point struct {
-	step           float64
-	hasStep        bool
-	loss, valLoss  value
-	norm, scale    value
-	memory         value // bytes
-	peak           value // bytes: a maximum so far
-	batch          value
-	memoryKey      string
-	skipped, isMem bool
+	step          float64
+	hasStep       bool
+	loss, valLoss value
+	norm, scale   value
+	memory        value // bytes
+	peak          value // bytes: a maximum so far
+	batch         value
+	memoryKey     string
 }
 
 // value is a number that a line may state. NaN and infinities are values too.
@@ -32,17 +31,17 @@ const (
 )
 
 var (
-	lossRE    = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:(?:train|training|lm|total|avg|mean|running|batch|step|reduced)[ _/-]?)?loss` + sepExpr + `(` + numExpr + `)`)
-	valLossRE = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:val(?:id(?:ation)?)?|eval|dev|test)[ _/-]?loss` + sepExpr + `(` + numExpr + `)`)
-	normRE    = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:total[ _])?(?:grad(?:ient)?s?[ _-]?norm|gnorm)` + sepExpr + `(` + numExpr + `)`)
-	scaleRE   = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:loss[ _-]?scale|grad[ _-]?scale|amp[ _-]?scale|scale|scaler)` + sepExpr + `(` + numExpr + `)`)
+	lossRE    = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:(?:train|training|lm|total|avg|mean|running|batch|step|reduced)[ _/-]?)?loss` + sepExpr + `(` + numExpr + `)`)
+	valLossRE = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:val(?:id(?:ation)?)?|eval|dev|test)[ _/-]?loss` + sepExpr + `(` + numExpr + `)`)
+	normRE    = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:total[ _])?(?:grad(?:ient)?s?[ _-]?norm|gnorm)` + sepExpr + `(` + numExpr + `)`)
+	scaleRE   = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:loss[ _-]?scale|grad[ _-]?scale|amp[ _-]?scale|scale|scaler)` + sepExpr + `(` + numExpr + `)`)
 	reduceRE  = regexp.MustCompile(`(?i)(?:reducing (?:loss scale )?to|loss scale (?:is )?reduced to|decreasing (?:loss )?scale to) (` + numExpr + `)`)
-	stepRE    = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:global[ _-]?step|train[ _-]?step|steps?|iter(?:ation)?s?|it|num_updates|updates?)["']?\s*[:=]?\s*["']?(\d[\d,_]*)\b`)
+	stepRE    = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:global[ _-]?step|train[ _-]?step|steps?|iter(?:ation)?s?|it|num_updates|updates?)["']?\s*[:=]?\s*["']?(\d[\d,_]*)\b`)
 	barRE     = regexp.MustCompile(`(?:\|\s*|\s|^)(\d+)/(\d+) \[`)
 	epochRE   = regexp.MustCompile(`(?i)["']?epoch["']?\s*[:=]\s*(\d+\.\d+)`)
-	memRE     = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])((?:(?:gpu|cuda|device|vram|max|peak|cur(?:rent)?|train|total|used|torch)[ _-]?){0,3}(?:mem(?:ory)?|vram|allocated|reserved|peak|Max_MA|MA|CA)(?:[ _-](?:alloc(?:ated)?|reserved|used|usage|in use|peak|max|gb|gib|mb|mib))?)["']?\)?\s*[:=]?\s*["']?(\d[\d,]*(?:\.\d+)?)\s*([KMGT]i?B?|bytes)?\b`)
-	hostRE    = regexp.MustCompile(`(?i)\b(?:cpu|host|ram|rss|sys(?:tem)?|shm|disk|virtual|swap)[ _-]?(?:mem|vm|used|avail|percent)?`)
-	batchRE   = regexp.MustCompile(`(?i)(?:^|[\s|,{\["'(])(?:micro[ _-]?|local[ _-]?|per_device_\w*)?(?:batch(?:[ _-]?size)?|bs|bsz)["']?\s*[:=]?\s*(\d{1,6})\b(\s*/)?`)
+	memRE     = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])((?:(?:gpu|cuda|device|vram|max|peak|cur(?:rent)?|train|total|used|torch)[ _-]?){0,3}(?:mem(?:ory)?|vram|allocated|reserved|peak|Max_MA|MA|CA)(?:[ _-](?:alloc(?:ated)?|reserved|used|usage|in use|peak|max|gb|gib|mb|mib)){0,2})["']?\)?\s*[:=]?\s*["']?(\d[\d,]*(?:\.\d+)?)\s*([KMGT]i?B?|bytes)?\b`)
+	hostRE    = regexp.MustCompile(`(?i)\b(?:cpu|host|ram|rss|sys(?:tem)?|shm|disk|virtual|swap|main)(?:[ _-]|$)`)
+	batchRE   = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:micro[ _-]?|local[ _-]?|per_device_\w*)?(?:batch(?:[ _-]?size)?|bs|bsz)["']?\s*[:=]?\s*(\d{1,6})\b(\s*/)?`)
 	paramRE   = regexp.MustCompile(`(?i)\bmemory \(MB\)`)
 )
 
@@ -50,28 +49,57 @@ var (
 const longestLine = 8 << 10
 
 // parse reads one line; ok is false when it bears no curve.
-func parse(text string) (p point, ok bool) {
-	if len(text) > longestLine {
-		text = text[:longestLine]
+func parse(text, low string) (p point, ok bool) {
+	p.loss = near(lossRE, text, low, "loss")
+	if hasAny(low, "val", "dev", "test") {
+		p.valLoss = near(valLossRE, text, low, "loss")
 	}
-	p.loss = number(lossRE, text)
-	p.valLoss = number(valLossRE, text)
-	p.norm = number(normRE, text)
-	p.scale = number(scaleRE, text)
-	if !p.scale.ok {
-		if p.scale = number(reduceRE, text); p.scale.ok {
-			p.skipped = true
-		}
+	p.norm = near(normRE, text, low, "norm")
+	if p.scale = near(reduceRE, text, low, "to "); !p.scale.ok { // what it becomes, not what was tried
+		p.scale = near(scaleRE, text, low, "scale")
 	}
-	p.memories(text)
+	p.memories(text, low)
 	if !p.loss.ok && !p.valLoss.ok && !p.norm.ok && !p.scale.ok && !p.memory.ok && !p.peak.ok {
 		return p, false
 	}
 	p.readStep(text)
-	if m := batchRE.FindStringSubmatch(text); m != nil && m[2] == "" {
-		p.batch = parseNumber(m[1])
+	if (p.memory.ok || p.peak.ok) && hasAny(low, "batch", "bs") {
+		if m := batchRE.FindStringSubmatch(text); m != nil && m[2] == "" {
+			p.batch = parseNumber(m[1])
+		}
 	}
 	return p, true
+}
+
+// lower maps ASCII letters only, so that places in it are places in the text.
+func lower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+func hasAny(text string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstOf is the first place of any of the words, -1 for none.
+func firstOf(text string, words ...string) int {
+	at := -1
+	for _, w := range words {
+		if i := strings.Index(text, w); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	return at
 }
 
 func (p *point) readStep(text string) {
@@ -95,17 +123,26 @@ func (p *point) readStep(text string) {
 
 // memories reads figures of GPU memory. "max" and "peak" are maxima so far and make a
 // curve of their own; memory of the host is no business of this package.
-func (p *point) memories(text string) {
+func (p *point) memories(text, low string) {
+	at := firstOf(low, "mem", "vram", "alloc", "reserved", "peak", "ma ", "ca ")
+	if at < 0 {
+		return
+	}
+	text = text[max(0, at-before):min(len(text), at+4*after)]
 	unit := ""
 	if paramRE.MatchString(text) {
 		unit = "M"
 	}
-	for _, m := range memRE.FindAllStringSubmatch(text, 8) {
-		key := strings.ToLower(m[1])
-		if hostRE.MatchString(key) {
+	for _, at := range memRE.FindAllStringSubmatchIndex(text, 8) {
+		key := strings.ToLower(text[at[2]:at[3]])
+		if hostRE.MatchString(text[max(0, at[2]-12):at[3]]) {
 			continue
 		}
-		n, ok := bytesOf(m[2], m[3], key, unit)
+		given := ""
+		if at[6] >= 0 {
+			given = text[at[6]:at[7]]
+		}
+		n, ok := bytesOf(text[at[4]:at[5]], given, key, unit)
 		if !ok {
 			continue
 		}
@@ -149,12 +186,38 @@ func bytesOf(num, unit, key, standard string) (float64, bool) {
 	return v, v < 1<<50
 }
 
-func number(re *regexp.Regexp, text string) value {
-	m := re.FindStringSubmatch(text)
-	if m == nil {
-		return value{}
+// How far around its word an expression may look.
+const (
+	before = 40
+	after  = 64
+)
+
+// near applies an expression around each place where its word stands: a search for a
+// word costs a hundredth of an expression over the whole line.
+func near(re *regexp.Regexp, text, low, word string) value {
+	for from := 0; ; {
+		i := strings.Index(low[from:], word)
+		if i < 0 {
+			return value{}
+		}
+		at := from + i
+		if m := re.FindStringSubmatch(window(text, at)); m != nil {
+			return parseNumber(m[1])
+		}
+		from = at + len(word)
 	}
-	return parseNumber(m[1])
+}
+
+// window is the text around a place, cut at a blank in front so that no word is halved.
+func window(text string, at int) string {
+	lo := 0
+	if at > before {
+		lo = 1 + strings.LastIndexByte(text[:at-before], ' ')
+		if at-lo > 2*before {
+			lo = at - before
+		}
+	}
+	return text[lo:min(len(text), at+after)]
 }
 
 func parseNumber(s string) value {

@@ -115,7 +115,7 @@ func (s *stream) begin(l Line) {
 			s.mode, s.want = notebook, m[1]
 		}
 	}
-	if strings.HasPrefix(before, "|") { // inside of a group
+	if strings.HasPrefix(before, "|") && strings.Trim(before, "| ") == "" { // inside of a group
 		s.mode = group
 	}
 	s.prefixes = nil
