@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
@@ -48,7 +49,9 @@ func (d *Decoder) oom(f *fields) {
 	kind, why := m.judge()
 	if caughtRE.MatchString(beforeHint(text)) {
 		f.set("caught", "yes")
+		f.sig.Level = gpumedic.LevelNotice // the program itself deals with it
 	}
+	f.allocatorNames(text)
 	f.set("oom_kind", kind)
 	f.set("oom_why", why)
 	f.putVerdict(&m, kind)
@@ -213,5 +216,19 @@ func (f *fields) rankAndDevice() {
 		f.set("rank_device", "own")
 	case *rank%8 != dev:
 		f.set("rank_device", "foreign")
+	}
+}
+
+// allocatorNames says which setting this version of PyTorch understands: expandable
+// segments came with the sentences of 2.1, the variable without CUDA in its name with
+// 2.9; the old name stays valid. Before, large blocks can only be kept whole.
+func (f *fields) allocatorNames(text string) {
+	switch {
+	case strings.Contains(text, "PYTORCH_ALLOC_CONF"):
+		f.set("expandable_env", "PYTORCH_ALLOC_CONF")
+	case strings.Contains(text, "total capac") && !strings.Contains(text, "total capacity;"), strings.Contains(text, "expandable_segments"):
+		f.set("expandable_env", "PYTORCH_CUDA_ALLOC_CONF")
+	case strings.Contains(text, "reserved in total by PyTorch"):
+		f.set("split_env", "PYTORCH_CUDA_ALLOC_CONF")
 	}
 }

@@ -31,7 +31,7 @@ func (m *memory) judge() (kind, why string) {
 	case m.requested.ok && m.allowed.ok && m.requested.n > m.allowed.n,
 		m.requested.ok && m.total.ok && m.requested.n > m.total.n:
 		return oomSingle, ""
-	case m.requested.ok && m.allowed.ok && m.reserved.ok && m.reserved.n+m.requested.n > m.allowed.n:
+	case m.requested.ok && m.allowed.ok && m.reserved.ok && m.counted()+m.requested.n > m.allowed.n:
 		return oomCapacity, "process_limit"
 	case m.spilled() > 0:
 		return oomCapacity, "spilled_to_host"
@@ -49,6 +49,15 @@ func (m *memory) judge() (kind, why string) {
 		return oomUnderflow, ""
 	}
 	return oomUnknown, "figures_missing"
+}
+
+// counted is what counts against the limit of a process: on one memory for all (MPS)
+// also what the system took for it elsewhere.
+func (m *memory) counted() int64 {
+	if !m.total.ok && m.other.ok {
+		return m.reserved.n + m.other.n
+	}
+	return m.reserved.n
 }
 
 // spilled is what the process holds beyond the card: under WDDM the driver may place
@@ -92,7 +101,7 @@ func (m *memory) fragmented() bool {
 func (m *memory) missing() amount {
 	free := m.free
 	if m.allowed.ok && m.reserved.ok {
-		free = some(atLeastZero(m.allowed.n - m.reserved.n))
+		free = some(atLeastZero(m.allowed.n - m.counted()))
 	}
 	if !m.requested.ok || !free.ok || m.requested.n <= free.n {
 		return amount{}

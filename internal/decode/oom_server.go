@@ -93,10 +93,20 @@ func (f *fields) profile() {
 		f.putSize("other", before.n)
 		f.set("other_percent", tenth(100*share(before.n, total)))
 		f.set("occupied", yesNo(before.n >= max(3<<29, total.n/20)))
-		util := math.Floor(100*float64(total.n-before.n-1<<29)/float64(max(total.n, 1))) / 100
-		if util >= 0.05 {
-			f.set("fits_utilization", strconv.FormatFloat(util, 'f', 2, 64))
-		}
+		f.fitsBeside(total, before)
+	}
+}
+
+// fitsBeside: what is free beside the others must hold this server's own peak.
+func (f *fields) fitsBeside(total, before amount) {
+	free, peak := total.n-before.n, f.number("peak_bytes")
+	f.putSize("free", atLeastZero(free))
+	if need := peak.n + total.n/20; peak.ok && need > free {
+		f.putSize("give_up", need-free)
+		return
+	}
+	if util := math.Floor(100*float64(free-1<<29)/float64(max(total.n, 1))) / 100; util >= 0.05 {
+		f.set("fits_utilization", strconv.FormatFloat(util, 'f', 2, 64))
 	}
 }
 

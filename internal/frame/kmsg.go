@@ -306,24 +306,40 @@ var levelNames = map[string]bool{
 	"emerg": true, "alert": true, "crit": true, "err": true, "error": true, "warn": true, "warning": true, "notice": true, "info": true, "debug": true,
 }
 
-// decodedPriority peels "kern  :warn  : " of dmesg -x.
+// decodedPriority peels "kern  :warn  : " of dmesg -x, and "kern.warn: ".
 func (p *peeler) decodedPriority() bool {
-	s := p.rest
-	c := strings.IndexByte(s[:min(len(s), 12)], ':')
-	if c < 3 {
-		return false
-	}
-	fac, ok := facilityNames[strings.TrimRight(s[:c], " ")]
-	if !ok {
-		return false
-	}
-	e := strings.IndexByte(s[c+1:min(len(s), c+12)], ':')
-	if e < 0 || !levelNames[strings.TrimSpace(s[c+1:c+1+e])] {
+	fac, n := decodedLen(p.rest)
+	if n == 0 {
 		return false
 	}
 	p.facility = fac
-	p.advance(c + 1 + e + 1)
+	p.advance(n)
 	return true
+}
+
+// decodedLen reads facility and level as words, and the length up to behind their
+// last colon; 0 when there are none.
+func decodedLen(s string) (facility, n int) {
+	c := strings.IndexByte(s[:min(len(s), 16)], ':')
+	if c < 3 {
+		return 0, 0
+	}
+	if name, level, ok := strings.Cut(s[:c], "."); ok {
+		fac, known := facilityNames[name]
+		if !known || !levelNames[level] || c+1 < len(s) && s[c+1] != ' ' {
+			return 0, 0
+		}
+		return fac, c + 1
+	}
+	fac, ok := facilityNames[strings.TrimRight(s[:c], " ")]
+	if !ok {
+		return 0, 0
+	}
+	e := strings.IndexByte(s[c+1:min(len(s), c+16)], ':')
+	if e < 0 || !levelNames[strings.TrimSpace(s[c+1:c+1+e])] {
+		return 0, 0
+	}
+	return fac, c + 1 + e + 1
 }
 
 // vmkernelTag peels "cpu12:2097152)" of the ESXi kernel.

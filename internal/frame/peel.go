@@ -90,6 +90,9 @@ func (p *peeler) layer() bool {
 	if p.at == kernel {
 		return p.kernelLayer()
 	}
+	if p.at == outer && !p.decoded {
+		p.unescapeHTML()
+	}
 	if p.at == stamped && (p.streamTag() || p.hostIdent()) {
 		return true
 	}
@@ -99,15 +102,15 @@ func (p *peeler) layer() bool {
 func (p *peeler) outerLayer() bool {
 	switch c := p.rest[0]; {
 	case c == '[':
-		return p.rankBracket() || p.bracket() || p.serverBracket()
+		return p.rankBracket() || p.bracket() || p.serverBracket() || p.jsonArray()
 	case c == '(':
 		return p.actor()
 	case c == '<':
-		return p.priority()
+		return p.priority() || p.htmlTag()
 	case c == '{':
 		return p.jsonObject()
 	case c == '"':
-		return p.truncatedJSON()
+		return p.truncatedJSON() || p.csvRecord()
 	case c == 0x1e: // record separator of journalctl -o json-seq
 		p.advance(1)
 		return true
@@ -117,7 +120,7 @@ func (p *peeler) outerLayer() bool {
 	case c == '`' && p.at == outer:
 		return p.inlineCode()
 	case isDigit(c):
-		return p.kmsgRecord() || p.isoStamp() || p.monthStamp() || p.epochStamp() || p.usStamp() || p.taskLabel()
+		return p.kmsgRecord() || p.talos() || p.csvRecord() || p.isoStamp() || p.monthStamp() || p.epochStamp() || p.usStamp() || p.taskLabel()
 	case c == 'd' && strings.HasPrefix(p.rest, "data: {"): // journalctl -o json-sse
 		p.advance(len("data: "))
 		return true
@@ -126,7 +129,7 @@ func (p *peeler) outerLayer() bool {
 		p.becomeKernel("kernel")
 		return true
 	case isAlpha(c) || c >= 0x80 || c == '_':
-		return p.truncatedJSON() || p.decodedPriority() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose() || p.rankPrefix() || p.nodeLabel()
+		return p.truncatedJSON() || p.talos() || p.decodedPriority() || p.logfmt() || p.csvRecord() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose() || p.rankPrefix() || p.nodeLabel()
 	}
 	return false
 }
@@ -160,7 +163,7 @@ func (p *peeler) kernelLayer() bool {
 			return true
 		}
 	}
-	return p.repeated()
+	return p.levelTag() || p.repeated()
 }
 
 func (p *peeler) becomeKernel(ident string) {

@@ -165,3 +165,14 @@ func Printable(s string) string {
 		return r
 	}, s)
 }
+
+// Pad fills a text with spaces to n cells.
+func Pad(s string, n int) string {
+	if w := Cells(s); w < n {
+		return s + strings.Repeat(" ", n-w)
+	}
+	return s
+}
+
+// Head is the longest start of a text that fits n cells.
+func Head(s string, n int) string { return s[:cutCells(s, n)] }

@@ -51,6 +51,7 @@ func (p *printer) finding(f *gpumedic.Finding, first bool) {
 		p.lines("  ", f.Summary)
 		fmt.Fprintln(p)
 	}
+	p.memory(f)
 	p.evidence(f)
 	p.consequences(f)
 	if first || p.All {

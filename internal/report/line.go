@@ -34,9 +34,9 @@ func count(p *printer, n int, span string) string {
 // line prints one line of an input: place, time, text of at most three lines, a mark
 // under the decisive part, a note.
 func (p *printer) line(input string, no int, at, body, times, note, mark string) {
-	col := "    " + pad(p.place(input, no), p.placeCol) + "  "
+	col := "    " + layout.Pad(p.place(input, no), p.placeCol) + "  "
 	if at != "" {
-		col += pad(clock(at), 8) + "  "
+		col += layout.Pad(clock(at), 8) + "  "
 	}
 	in := layout.Cells(col)
 	if p.Width-in < 44 { // a long name: the text goes below it
@@ -124,13 +124,6 @@ func clock(at string) string {
 		return s
 	}
 	return at
-}
-
-func pad(s string, n int) string {
-	if w := layout.Cells(s); w < n {
-		return s + strings.Repeat(" ", n-w)
-	}
-	return s
 }
 
 // decisive is the part of a line that matters: from where the matcher began.

@@ -19,6 +19,15 @@
 // Output of tools inside a log (nvidia-smi, lspci, …) is handed to scan/section,
 // whose readings are judged together at the end of the input.
 //
+// Three readers follow more than one row. A traceback is put together from the lines
+// of one writer, however others' lines interleave (scan/traceback): from its first line
+// on all rows are framed until it and what follows it have been seen. The figures of
+// training steps become curves (internal/series). A dump of NCCL's flight recorder is
+// no text at all: internal/flight reads it, and the dumps of all inputs are compared.
+//
+// Ranks come from the framing; a line without one takes the rank that its input states
+// elsewhere, or that its path suggests.
+//
 // OPT: the rows of one input are handled by one goroutine, inputs run side by side.
 // Splitting one large input would need the collapse to merge in order.
 package scan

@@ -34,7 +34,8 @@ type input struct {
 
 	tb     *traceback.Reader
 	tbNext int             // the next row that it has not seen
-	ranks  map[string]bool // that the text names, up to a few
+	ranks  map[string]bool // that prefixes in the text name, up to a few
+	stated string          // rank by the process's environment, "several" for more
 
 	curves series.Collector
 	dumps  []*flight.Dump // when the input is of a flight recorder
@@ -80,6 +81,7 @@ func (x *input) run(ctx context.Context) (gpumedic.InputInfo, []gpumedic.Signal)
 		}
 		if last == nil {
 			x.sampleStart()
+			x.statedRank()
 		}
 		x.block(b)
 		last = b

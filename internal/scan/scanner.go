@@ -95,12 +95,12 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 // JSON escapes it, with and without Go's care for HTML.
 func spellings(text string) []string {
 	forms := []string{text}
-	if strings.IndexFunc(text, escapes) < 0 {
+	if plain(text) {
 		return forms // nearly all, and the rest is slow: this runs at every start
 	}
-	plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`).Replace(text)
+	short := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`).Replace(text)
 	if html, err := json.Marshal(text); err == nil {
-		for _, f := range []string{plain, string(html[1 : len(html)-1])} {
+		for _, f := range []string{short, string(html[1 : len(html)-1])} {
 			if !slices.Contains(forms, f) {
 				forms = append(forms, f)
 			}
@@ -109,8 +109,16 @@ func spellings(text string) []string {
 	return forms
 }
 
-// escapes says whether JSON may write a character in another way.
-func escapes(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`\"<>&`, r) }
+// plain says whether JSON writes a text as it is.
+func plain(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ', c > '~', c == '\\', c == '"', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
+}
 
 // builtins are matchers of the logging system itself, which every catalog needs.
 // A catalog that brings its own for the same kind replaces them.

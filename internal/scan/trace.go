@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/frame"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 	"github.com/gpumedic/gpumedic/internal/scan/traceback"
 	"github.com/gpumedic/gpumedic/internal/source"
 )
@@ -85,20 +86,10 @@ func (x *input) exceptions() {
 
 // locate adds the place in the code to a signal of an exception's line.
 func locate(sig *gpumedic.Signal, e *traceback.Exception) {
-	s := &sig.Subject
-	from := e.At.From.(*tracedLine)
-	if s.Location == "" {
-		s.Location = e.User.At()
+	if sig.Subject.Location == "" {
+		sig.Subject.Location = e.User.At()
 	}
-	if s.Rank == nil {
-		s.Rank = number(from.msg.Rank)
-	}
-	if s.Rank == nil {
-		s.Rank = number(e.Rank)
-	}
-	if s.Process.PID == 0 && from.msg.Ident == "" {
-		s.Process.PID = from.msg.PID
-	}
+	traced(&sig.Subject, e)
 	if sig.Fields == nil {
 		sig.Fields = map[string]string{}
 	}
@@ -106,6 +97,23 @@ func locate(sig *gpumedic.Signal, e *traceback.Exception) {
 		if v != "" && sig.Fields[k] == "" {
 			sig.Fields[k] = v
 		}
+	}
+}
+
+// traced adds who wrote a traceback, where its last line does not say: a logger may
+// put its prefix before the first line alone.
+func traced(s *gpumedic.Subject, e *traceback.Exception) {
+	head := &e.Head.From.(*tracedLine).msg
+	for _, rank := range []string{e.At.From.(*tracedLine).msg.Rank, e.Rank, head.Rank} {
+		if s.Rank == nil {
+			s.Rank = number(rank)
+		}
+	}
+	if s.Process.PID == 0 && head.Ident == "" {
+		s.Process.PID = head.PID
+	}
+	if s.Node == "" {
+		s.Node = head.Host
 	}
 }
 
@@ -129,9 +137,7 @@ func (x *input) exception(e *traceback.Exception, i int) {
 		sig.Fields["truncated"] = "yes"
 	}
 	x.fillPlace(&sig.Subject, &from.msg)
-	if sig.Subject.Rank == nil {
-		sig.Subject.Rank = number(e.Rank)
-	}
+	traced(&sig.Subject, e)
 	sig.Subject.Location = e.User.At()
 	sig.First, sig.Last = from.msg.Stamp, last.msg.Stamp
 	sig.Evidence = gpumedic.Evidence{Input: x.src.Name, Line: e.At.No, Text: from.raw, Mark: markOf(from)}
@@ -185,6 +191,26 @@ func (x *input) rankOf(m *frame.Message) int {
 // it is not of one rank.
 const maxRanks = 2
 
+var envRank = lazyre.New(`(?:^|[^\w$])(?:RANK|SLURM_PROCID|OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d{1,6})\b`)
+
+// statedRank looks for the environment of the process in the first rows: a log that
+// begins with "RANK=3" and names no other is of that rank.
+func (x *input) statedRank() {
+	for row := range sampleRows {
+		r, ok := x.t.row(row, 0, lookBehind, lookAhead)
+		if !ok {
+			return
+		}
+		for _, m := range envRank.FindAllStringSubmatch(string(r.text[:min(len(r.text), 1024)]), 4) {
+			if x.stated != "" && x.stated != m[1] {
+				x.stated = "several"
+				return
+			}
+			x.stated = m[1]
+		}
+	}
+}
+
 func (x *input) seeRank(m *frame.Message) {
 	if m.Rank != "" && len(x.ranks) < maxRanks {
 		x.ranks[m.Rank] = true
@@ -195,11 +221,16 @@ func (x *input) seeRank(m *frame.Message) {
 // names elsewhere, when that is one rank only, or what its path suggests.
 func (x *input) hintRank() {
 	rank := x.src.Hint.Rank
+	if number(x.stated) != nil {
+		rank = x.stated
+	}
 	if k := x.rd.Kind(); rank == "" || k != source.KindJoblog && k != source.KindUnknown || len(x.ranks) >= maxRanks {
 		return
 	}
 	for r := range x.ranks {
-		rank = r
+		if x.src.Hint.Rank != "" {
+			rank = r
+		}
 	}
 	for _, e := range x.out.entries {
 		if e.sig.Subject.Rank == nil {

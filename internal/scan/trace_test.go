@@ -130,14 +130,17 @@ func TestHints(t *testing.T) {
 	text := []byte(strings.Join(tracebackLines("train.py", "ValueError", "x"), "\n"))
 	res, err := s.Scan(context.Background(), []source.Input{
 		source.FromBytes("node0_gpu2.out", text), source.FromBytes("run/attempt_0/3/stderr.log", text), source.FromBytes("node1/rank_9.log", text), source.FromBytes("train.log", text),
+		source.FromBytes("a.log", append([]byte("+ env: LOCAL_RANK=1 RANK=5 WORLD_SIZE=8\n"), text...)), source.FromBytes("b.log", append([]byte("RANK=5\nRANK=6\n"), text...)),
 	}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
 		`py.exception rank - pid 0 node "" /home/u/train.py:7 ValueError final=yes`,
+		`py.exception rank - pid 0 node "" /home/u/train.py:7 ValueError final=yes`,
 		`py.exception rank 2 pid 0 node "node0" /home/u/train.py:7 ValueError final=yes`,
 		`py.exception rank 3 pid 0 node "" /home/u/train.py:7 ValueError final=yes`,
+		`py.exception rank 5 pid 0 node "" /home/u/train.py:7 ValueError final=yes`,
 		`py.exception rank 9 pid 0 node "node1" /home/u/train.py:7 ValueError final=yes`,
 	}
 	if d := cmp.Diff(want, inShort(res.Signals, "")); d != "" {

@@ -46,7 +46,7 @@ func (r *run) batchFit(e events) (gpumedic.Signal, bool) {
 		"base_bytes": integer(base), "base_text": sizeText(base), "per_sample_bytes": integer(slope), "per_sample_text": sizeText(slope),
 		"total_text": sizeText(e.total),
 	}
-	return signal("series.batch_fit", gpumedic.LevelFact, e.oom, f), true
+	return signal("series.batch_fit", gpumedic.LevelFact, r.batches[len(r.batches)-1].at, f), true
 }
 
 // largestThatRan is the largest batch whose step is in the log with a figure below the

@@ -36,7 +36,7 @@ type run struct {
 
 	resumed, oom, eval mark
 	stepsAtOOM         float64
-	evalAtOOM          bool
+	evalAtOOM          mark
 	total              float64 // of the card, in bytes
 	batches            []batchPoint
 
@@ -45,7 +45,10 @@ type run struct {
 }
 
 // batchPoint is a memory peak at a batch size.
-type batchPoint struct{ batch, bytes float64 }
+type batchPoint struct {
+	batch, bytes float64
+	at           mark
+}
 
 var (
 	oomRE    = regexp.MustCompile(`(?i)(?:\b(?:CUDA|HIP|XPU) (?:error: )?out of memory\b|CUDA_ERROR_OUT_OF_MEMORY|OutOfMemoryError\b|\bRESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor)`)
@@ -142,7 +145,7 @@ func (r *run) read(text, low string, line int) {
 	if p.loss.ok && (!r.eval.ok || p.hasStep) {
 		r.eval = mark{} // training goes on
 	}
-	r.noteBatch(&p)
+	r.noteBatch(&p, mark{line: line, text: text, ok: true})
 }
 
 // event reads lines that are no points: the refusal, a resume, an evaluation.
@@ -154,7 +157,7 @@ func (r *run) event(text, low string, line int) bool {
 	switch {
 	case hasAny(low, "memory", "oom") && oomRE.MatchString(text):
 		if !r.oom.ok {
-			r.oom, r.stepsAtOOM, r.evalAtOOM = m, r.counted, r.eval.ok
+			r.oom, r.stepsAtOOM, r.evalAtOOM = m, r.counted, r.eval
 		}
 		if t := totalRE.FindStringSubmatch(text); t != nil {
 			if n, ok := bytesOf(t[1]+t[3], t[2]+t[4], "", ""); ok {
@@ -199,7 +202,7 @@ func (r *run) place(p *point) float64 {
 	return r.offset + p.step
 }
 
-func (r *run) noteBatch(p *point) {
+func (r *run) noteBatch(p *point, at mark) {
 	n := p.peak
 	if !n.ok {
 		n = p.memory
@@ -207,7 +210,7 @@ func (r *run) noteBatch(p *point) {
 	if !p.batch.ok || !n.ok || p.batch.v <= 0 || p.hasStep && p.batch.v == p.step || len(r.batches) >= 256 {
 		return
 	}
-	r.batches = append(r.batches, batchPoint{p.batch.v, n.v})
+	r.batches = append(r.batches, batchPoint{p.batch.v, n.v, at})
 }
 
 // Signals judges what was seen, in order of rank of first appearance.
@@ -238,7 +241,7 @@ func (c *Collector) Signals() []gpumedic.Signal {
 type events struct {
 	oom, resumed mark
 	stepsAtOOM   float64
-	evalAtOOM    bool
+	evalAtOOM    mark
 	total        float64
 }
 
@@ -261,7 +264,13 @@ func (c *Collector) sharedEvents() events {
 		} else {
 			e.stepsAtOOM = math.Max(e.stepsAtOOM, n)
 		}
-		e.evalAtOOM = e.evalAtOOM || r.evalAtOOM || !r.oom.ok && r.eval.ok && r.eval.line < e.oom.line
+		switch {
+		case e.evalAtOOM.ok:
+		case r.evalAtOOM.ok:
+			e.evalAtOOM = r.evalAtOOM
+		case !r.oom.ok && r.eval.ok && r.eval.line < e.oom.line:
+			e.evalAtOOM = r.eval
+		}
 	}
 	return e
 }

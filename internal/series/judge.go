@@ -221,11 +221,11 @@ func (r *run) phase(e events) []gpumedic.Signal {
 		steps := integer(e.stepsAtOOM)
 		switch {
 		case e.resumed.ok && e.resumed.line < e.oom.line && e.stepsAtOOM <= 2:
-			out = append(out, signal("series.oom_on_resume", gpumedic.LevelAbnormal, e.oom, map[string]string{
-				"steps": steps, "resume_line": strconv.Itoa(e.resumed.line), "after_what": "the resume from a checkpoint", "after_what_zh": "从检查点恢复"}))
-		case e.evalAtOOM && e.stepsAtOOM >= 3:
-			out = append(out, signal("series.oom_in_eval", gpumedic.LevelAbnormal, e.oom, map[string]string{
-				"steps": steps, "after_what": "the start of the evaluation", "after_what_zh": "开始评估"}))
+			out = append(out, signal("series.oom_on_resume", gpumedic.LevelAbnormal, e.resumed, map[string]string{
+				"steps": steps, "oom_line": strconv.Itoa(e.oom.line), "after_what": "the resume from a checkpoint", "after_what_zh": "从检查点恢复"}))
+		case e.evalAtOOM.ok && e.stepsAtOOM >= 3:
+			out = append(out, signal("series.oom_in_eval", gpumedic.LevelAbnormal, e.evalAtOOM, map[string]string{
+				"steps": steps, "oom_line": strconv.Itoa(e.oom.line), "after_what": "the start of the evaluation", "after_what_zh": "开始评估"}))
 		}
 	}
 	if r.counted >= 1 && r.loss.n > 0 {

@@ -227,7 +227,7 @@ func TestDivergence(t *testing.T) {
 func TestPhases(t *testing.T) {
 	const oom = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 8.00 GiB total capacity; 7.20 GiB already allocated)"
 	steps := lines(10, func(i int) string { return fmt.Sprintf("iter %d: loss %.2f, time 900ms", i, 10-float64(i)/10) })
-	if s := find(collect("Resuming training from out\nnumber of parameters: 353.77M\n"+oom), "series.oom_on_resume"); s == nil || s.Fields["resume_line"] != "1" {
+	if s := find(collect("Resuming training from out\nnumber of parameters: 353.77M\n"+oom), "series.oom_on_resume"); s == nil || s.Evidence.Line != 1 || s.Fields["oom_line"] != "3" {
 		t.Errorf("resume: %+v", s)
 	}
 	if s := find(collect("Resuming training from out\n"+steps+oom), "series.oom_on_resume"); s != nil {

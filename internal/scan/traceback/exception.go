@@ -41,6 +41,7 @@ type Exception struct {
 	Final     bool   // it ended its program
 	Truncated bool   // the log ends inside the traceback
 
+	Head  Line // where the traceback begins
 	At    Line // the line of class and message: the evidence
 	Last  Line // the same of the last occurrence
 	Count int

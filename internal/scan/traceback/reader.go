@@ -12,13 +12,17 @@ const (
 type Reader struct {
 	streams map[string]*stream
 	row     int // lines added
-	kept    []*Exception
-	byKey   map[string]*Exception
+	// head is the stream whose traceback the last line began, and bare the name under
+	// which its further lines come when only the first one bears a prefix.
+	head  *stream
+	bare  map[string]*stream
+	kept  []*Exception
+	byKey map[string]*Exception
 }
 
 // New returns a reader for one input.
 func New() *Reader {
-	return &Reader{streams: map[string]*stream{}, byKey: map[string]*Exception{}}
+	return &Reader{streams: map[string]*stream{}, bare: map[string]*stream{}, byKey: map[string]*Exception{}}
 }
 
 // Active reports whether lines without one of [Literals] matter now.
@@ -30,7 +34,7 @@ func (r *Reader) Add(l Line) {
 	if r.row%256 == 0 {
 		r.expire()
 	}
-	s := r.streams[l.Stream]
+	s := r.owner(l)
 	if s == nil {
 		if len(r.streams) >= maxStreams || !starts(l.Text) {
 			return
@@ -38,7 +42,30 @@ func (r *Reader) Add(l Line) {
 		s = &stream{r: r, name: l.Stream, row: r.row}
 		r.streams[l.Stream] = s
 	}
+	head := s.state != inFrames
 	s.add(l)
+	r.head = nil
+	if head && s.state == inFrames && len(s.frames) == 0 {
+		r.head = s
+	}
+}
+
+// owner is the stream that a line belongs to. Loggers write a prefix before the first
+// line of a record alone: a frame right behind such a line is of the same traceback,
+// and so are the lines like it until that ends.
+func (r *Reader) owner(l Line) *stream {
+	own := r.streams[l.Stream]
+	if s := r.bare[l.Stream]; s != nil {
+		if r.streams[s.name] == s && (s.state == inFrames || s.link != noLink || s.behind < 3) && (s.link != noLink || !starts(l.Text)) {
+			return s
+		}
+		delete(r.bare, l.Stream)
+	}
+	if h := r.head; h != nil && h != own && len(r.bare) < maxStreams && (own == nil || !own.expects()) && frameLine.MatchString(l.Text) {
+		r.bare[l.Stream] = h
+		return h
+	}
+	return own
 }
 
 // expire settles the streams that have been silent for long.

@@ -54,6 +54,7 @@ type stream struct {
 	bytes    int
 	foreign  int
 	afterBod bool // the last own line was part of a frame
+	head     Line
 	last     Line
 
 	thread  string
@@ -64,8 +65,9 @@ type stream struct {
 	link   link         // how the next one hangs on it
 	open   []*Exception // not yet known to be final or not
 	life   int
-	behind int // own lines since the last exception
-	row    int // of the reader, when last active
+	behind int  // own lines since the last exception
+	over   bool // its message has ended
+	row    int  // of the reader, when last active
 }
 
 type link uint8
@@ -79,6 +81,7 @@ const (
 
 var (
 	threadName = lazyre.New(`Exception in thread ([^:]{1,80}):?$`)
+	logRecord  = lazyre.New(`^(?:[IWEF]\d{4} |(?:INFO|DEBUG|WARN|WARNING|ERROR|CRITICAL|FATAL)\b|\d{4}-\d\d-\d\d)`)
 	spawnName  = lazyre.New(`-- Process (\d{1,6}) terminated with the following error`)
 )
 
@@ -127,7 +130,7 @@ func (s *stream) begin(l Line) {
 
 // open1 resets what belongs to one traceback.
 func (s *stream) open1(l Line) {
-	s.state, s.base, s.last = inFrames, l.Indent, l
+	s.state, s.base, s.head, s.last = inFrames, l.Indent, l, l
 	s.frames, s.hasCode, s.afterBod = nil, false, false
 	s.lines, s.bytes, s.foreign = 1, len(l.Text), 0
 }
@@ -250,88 +253,6 @@ func (s *stream) stranger(Line) {
 	}
 }
 
-func (s *stream) richLine(l Line, text string) {
-	switch {
-	case strings.HasPrefix(text, "╰"), strings.HasPrefix(text, "└"), strings.HasPrefix(text, "+--"):
-		s.afterBod = true
-	case richFrame.MatchString(text):
-		m := richFrame.FindStringSubmatch(text)
-		s.push(Frame{File: m[1], Line: m[2], Func: m[3]}, l)
-	case richCode.MatchString(text):
-		s.body(l, strings.TrimSpace(richCode.FindStringSubmatch(text)[1]))
-	case strings.HasPrefix(text, "│"), strings.HasPrefix(text, "|"):
-	default:
-		if e, _, ok := parseClass(text); ok {
-			e.At = l
-			s.close(e)
-			return
-		}
-		s.stranger(l)
-	}
-}
-
-func (s *stream) cellLine(l Line, text string) {
-	if rest, ok := strings.CutPrefix(text, s.want); ok && (rest == "" || rest[0] == ':') {
-		if e, _, ok := parseClass(text); ok {
-			e.At = l
-			s.close(e)
-			return
-		}
-	}
-	if m := cellArrow.FindStringSubmatch(text); m != nil {
-		if n := len(s.frames); n > 0 {
-			if s.frames[n-1].Line == "" {
-				s.frames[n-1].Line = m[1]
-			}
-			s.body(l, strings.TrimSpace(m[2]))
-		}
-		return
-	}
-	if m := cellFrame.FindStringSubmatch(text); m != nil && l.Indent <= s.base {
-		s.push(Frame{File: m[1], Line: m[2] + m[3], Func: m[4]}, l)
-	}
-}
-
-// faultLine reads what faulthandler prints: threads, each innermost frame first. Of
-// all threads the current one failed.
-func (s *stream) faultLine(l Line, text string) {
-	switch {
-	case strings.HasPrefix(text, "Current thread "):
-		s.current, s.last = true, l
-	case strings.HasPrefix(text, "Thread 0x"):
-		s.current = false
-	case frameLine.MatchString(text):
-		if m := frameLine.FindStringSubmatch(text); s.current && len(s.frames) < maxFrames {
-			s.frames = append(s.frames, Frame{File: m[1], Line: m[2], Func: m[3]})
-			s.afterBod = true
-		}
-	case strings.HasPrefix(text, "Python runtime state"), text == "...", strings.HasPrefix(text, "<no Python frame>"):
-	case s.afterBod:
-		s.closeFault()
-	default:
-		if s.foreign++; s.foreign > 4 {
-			s.closeFault()
-		}
-	}
-}
-
-func (s *stream) beginFault(l Line) {
-	s.endChain()
-	_, what, _ := strings.Cut(l.Text, "Fatal Python error: ")
-	s.mode, s.prefixes, s.prefixed, s.current = fault, nil, "", false
-	s.open1(l)
-	s.chain = append(s.chain, &Exception{Fatal: true, Message: strings.TrimSpace(what), At: l, Last: l, Count: 1, Lines: []int{l.No}})
-}
-
-func (s *stream) closeFault() {
-	e := s.chain[len(s.chain)-1]
-	for i, j := 0, len(s.frames)-1; i < j; i, j = i+1, j-1 {
-		s.frames[i], s.frames[j] = s.frames[j], s.frames[i]
-	}
-	e.place(s.frames)
-	s.state, s.behind, s.life = behind, 0, 0
-}
-
 // close ends the current traceback with its exception.
 func (s *stream) close(e Exception) {
 	if s.mode == fault {
@@ -340,7 +261,8 @@ func (s *stream) close(e Exception) {
 	}
 	e.place(s.frames)
 	e.Thread, e.Ignored, e.Rank = s.thread, s.ignored, s.rank
-	e.Count, e.Last, e.Lines = 1, e.At, []int{e.At.No}
+	e.Head, e.Count, e.Last, e.Lines = s.head, 1, e.At, []int{e.At.No}
+	s.over = false
 	if n := len(s.chain); n > 0 && s.link != noLink {
 		prev := s.chain[n-1]
 		prev.Chained, e.Chained = true, true
@@ -365,115 +287,4 @@ func (s *stream) close(e Exception) {
 	s.chain = append(s.chain, &e)
 	s.state, s.link, s.behind, s.life = behind, noLink, 0, 0
 	s.thread, s.ignored = "", false
-}
-
-// between reads lines outside of tracebacks.
-func (s *stream) between(l Line) {
-	switch {
-	case strings.Contains(l.Text, headText):
-		s.begin(l)
-		return
-	case strings.Contains(l.Text, "Fatal Python error: "):
-		s.beginFault(l)
-		return
-	case strings.Contains(l.Text, spawnText):
-		if m := spawnName.FindStringSubmatch(l.Text); m != nil {
-			s.rank = m[1]
-		}
-		return
-	case strings.Contains(l.Text, "Exception ignored in"):
-		s.endChain()
-		s.ignored = true
-		return
-	}
-	if m := threadName.FindStringSubmatch(l.Text); m != nil {
-		s.endChain()
-		s.thread = m[1]
-		return
-	}
-	if s.state == behind {
-		s.after(l)
-	}
-}
-
-// after reads a line behind an exception.
-func (s *stream) after(l Line) {
-	s.behind++
-	_, _, text, _ := s.own(l)
-	switch {
-	case text == "":
-		return
-	case strings.HasPrefix(text, "The above exception was the direct cause of"):
-		s.link = linkCause
-		return
-	case strings.HasPrefix(text, "During handling of the above exception"):
-		s.link = linkContext
-		return
-	}
-	if n := len(s.chain); n > 0 && s.behind <= maxBehind {
-		if m := frameLine.FindStringSubmatch(text); m != nil && s.behind <= 3 && !s.chain[n-1].Truncated { // Ray puts the worker's frames there
-			s.link = linkInner
-			s.open1(Line{Stream: l.Stream, No: l.No, Indent: max(0, l.Indent-2), From: l.From})
-			s.push(Frame{File: m[1], Line: m[2], Func: m[3]}, l)
-			return
-		}
-		e := s.chain[n-1]
-		if s.mode == group && n > 0 {
-			if sub, sure, ok := parseClass(text); ok && sure { // a member without a traceback
-				sub.At = l
-				s.link, s.frames = linkInner, nil
-				s.close(sub)
-				return
-			}
-		}
-		if signOf(text) == signNone {
-			e.Lines = append(e.Lines, l.No)
-			if _, sure, _ := parseClass(text); e.Message == "" && !sure && !strings.HasPrefix(text, "===") && !strings.HasPrefix(text, `"""`) && !strings.HasPrefix(text, "-- ") {
-				e.Message = text
-			}
-		}
-	}
-	s.weigh(text)
-}
-
-// weigh judges by a line behind the exceptions whether the program lives.
-func (s *stream) weigh(text string) {
-	switch signOf(text) {
-	case signEnd:
-		s.settle(true)
-	case signLife:
-		if s.life++; s.life >= 2 {
-			s.settle(false)
-		}
-	default:
-		if s.behind > watchLines {
-			s.settle(s.life == 0)
-		}
-	}
-}
-
-// endChain makes the exceptions of a chain wait for the verdict.
-func (s *stream) endChain() {
-	s.open = append(s.open, s.chain...)
-	if len(s.open) > 64 { // a stream full of exceptions outlives them
-		for _, e := range s.open[:len(s.open)-64] {
-			s.r.keep(e)
-		}
-		s.open = s.open[len(s.open)-64:]
-	}
-	s.chain, s.link, s.rank = nil, noLink, ""
-}
-
-// settle ends the watch with a verdict on all that waits.
-func (s *stream) settle(final bool) {
-	if s.state == inFrames {
-		s.close(Exception{Truncated: true, At: s.last})
-	}
-	s.endChain()
-	for _, e := range s.open {
-		e.Final = final && !e.Ignored
-		s.r.keep(e)
-	}
-	s.open, s.state = nil, idle
-	delete(s.r.streams, s.name)
 }

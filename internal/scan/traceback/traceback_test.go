@@ -105,6 +105,19 @@ ERROR 11-21 10:10:03 [core.py:396] EngineCore hit an exception: Traceback (most 
 ERROR 11-21 10:10:03 [core.py:396]   File "/home/u/run.py", line 7, in run
 ERROR 11-21 10:10:03 [core.py:396]     engine = make()
 ERROR 11-21 10:10:03 [core.py:396] torch.OutOfMemoryError: CUDA out of memory.`, []string{"4 OutOfMemoryError: CUDA out of memory. at /home/u/run.py:7 run final"}},
+	{"prefix before the first line alone", `
+1|Scheduler hit an exception: Traceback (most recent call last):
+  File "a.py", line 3, in f
+    g()
+KeyError: 'x'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "a.py", line 3, in f
+    g()
+ValueError: y
+words`, []string{"4 KeyError: 'x' at a.py:3 f led_to=ValueError", "11 ValueError: y at a.py:3 f cause=KeyError final"}},
 	{"bar glued to the front", `
  45%|####      | 45/100 [00:10<00:12,  4.51it/s]Traceback (most recent call last):
   File "a.py", line 3, in f
@@ -243,6 +256,9 @@ func TestCode(t *testing.T) {
 func TestInterleaved(t *testing.T) {
 	for _, a := range cases {
 		for _, b := range cases {
+			if strings.Contains(a.text+b.text, "\n1|") {
+				continue // has streams of its own
+			}
 			one, two := strings.Split(strings.Trim(a.text, "\n"), "\n"), strings.Split(strings.Trim(b.text, "\n"), "\n")
 			rng := rand.New(rand.NewPCG(uint64(len(a.text)), uint64(len(b.text))))
 			r := New()
