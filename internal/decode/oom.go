@@ -27,6 +27,7 @@ func (d *Decoder) oom(f *fields) {
 	if form := f.get("form"); form != "" {
 		f.serverMemory(form)
 		delete(f.sig.Fields, "form")
+		f.putNeed()
 		return
 	}
 	m := readTorch(text)
@@ -55,6 +56,23 @@ func (d *Decoder) oom(f *fields) {
 	f.set("oom_kind", kind)
 	f.set("oom_why", why)
 	f.putVerdict(&m, kind)
+	f.putNeed()
+}
+
+// putNeed says in half a sentence what was lacking, for headlines.
+func (f *fields) putNeed() {
+	req, missing, total := f.get("requested_text"), f.get("missing_text"), f.get("total_text")
+	switch {
+	case f.get("oom_kind") == oomSingle && total != "":
+		f.set("need_en", "one tensor of "+req+" is larger than the card ("+total+")")
+		f.set("need_zh", "单个张量 "+req+" 就超过整卡 "+total)
+	case req != "" && missing != "":
+		f.set("need_en", "this step needs "+missing+" more than is free")
+		f.set("need_zh", "这一步还差 "+missing)
+	case req != "":
+		f.set("need_en", req+" could not be allocated")
+		f.set("need_zh", "申请 "+req+" 失败")
+	}
 }
 
 // beforeHint is the message without the advice at its end.

@@ -25,13 +25,23 @@ type envelope struct {
 	source    gpumedic.Stamp // when it was written, when the record says so
 	mono      gpumedic.Stamp
 	texts     []jsonValue // strings of keys that are no envelope
+	lines     []jsonValue // further raw lines: each has a framing of its own
 	trace     bool        // torchrun's error file: message is a call stack
+	person    bool        // somebody said it: a chat, a prompt, a post
+	depth     int         // how many objects around the key that is being read
 }
 
 // messageKeys are the keys that hold the message, the surest highest.
 var messageKeys = map[string]int{
-	"MESSAGE": 9, "log": 8, "message": 7, "msg": 6, "_msg": 6, "short_message": 5, "Message": 5, "line": 4, "text": 3, "event": 2,
+	"MESSAGE": 9, "log": 8, "message": 7, "textPayload": 7, "msg": 6, "_msg": 6, "@message": 6, "short_message": 5, "Message": 5,
+	"line": 4, "_raw": 4, "full_message": 4, "logMessage": 4, "text": 3, "body": 3, "Body": 3, "stringValue": 3, "event": 2, "content": 2, "original": 1,
 }
+
+// wholeLines are keys whose value is a line of a log as it was read.
+var wholeLines = map[string]bool{"line": true, "_raw": true, "original": true, "log": true}
+
+// maxDepth bounds how far into a record its message may stand.
+const maxDepth = 5
 
 // set notes one field of a JSON record.
 func (e *envelope) set(key string, v jsonValue) {
@@ -42,6 +52,8 @@ func (e *envelope) set(key string, v jsonValue) {
 			}
 			e.message, e.rank = v, r
 			e.journal = e.journal || key == "MESSAGE"
+		} else if wholeLines[key] {
+			e.lines = append(e.lines, v)
 		} else {
 			e.texts = append(e.texts, v)
 		}
@@ -54,13 +66,78 @@ func (e *envelope) set(key string, v jsonValue) {
 		if key == "message" {
 			scanPairs(v.raw, 0, e.workerError)
 		}
-		if key == "kubernetes" || key == "log" || key == "attrs" {
-			scanPairs(v.raw, 0, func(k string, in jsonValue) { e.field(k, in.text()) })
-		}
+		e.inside(key, v)
+		return
+	}
+	if v.kind == jsonArray && e.depth < maxDepth && strings.IndexByte(v.raw, '{') >= 0 {
+		e.elements(v)
 		return
 	}
 	if !e.field(key, v.text()) && v.kind == jsonString && len(v.raw) > 16 && strings.IndexByte(v.raw, ' ') > 0 {
 		e.texts = append(e.texts, v)
+	}
+}
+
+// inside reads an object within the record: cloud loggers, Elasticsearch and Loki wrap
+// the record of the node, and its own envelope, in theirs.
+func (e *envelope) inside(outer string, v jsonValue) {
+	if e.depth >= maxDepth {
+		return
+	}
+	e.depth++
+	defer func() { e.depth-- }()
+	scanPairs(v.raw, 0, func(k string, in jsonValue) {
+		in.at += v.at
+		switch {
+		case messageKeys[k] > 0 && in.kind == jsonString, in.kind == jsonObject, in.kind == jsonArray && k != "MESSAGE":
+			e.set(k, in)
+		case in.cut:
+		case k == "name" && in.kind == jsonString:
+			switch outer {
+			case "host", "node":
+				e.field("host", in.text())
+			case "process":
+				e.field("ident", in.text())
+			}
+		default:
+			e.within(k, in.text())
+		}
+	})
+}
+
+// within notes a field of an inner object. What the outer ones say of the time and
+// the process is nearer to the line than an object about something else.
+func (e *envelope) within(key, v string) {
+	source, pid := e.source, e.pid
+	e.field(key, v)
+	if source.Known() {
+		e.source = source
+	}
+	if pid != 0 {
+		e.pid = pid
+	}
+}
+
+// elements reads the objects of a list: a batch of events in one record. The first
+// message is that of the record, the others follow as lines.
+func (e *envelope) elements(v jsonValue) {
+	n := 1
+	for range maxParts {
+		for n < len(v.raw) && (v.raw[n] == ' ' || v.raw[n] == ',') {
+			n++
+		}
+		if n >= len(v.raw) || v.raw[n] != '{' {
+			return
+		}
+		in, end := scanValue(v.raw, n)
+		in.at += v.at
+		first, texts := e.rank == 0, len(e.texts)
+		e.inside("", in)
+		if !first {
+			e.lines = append(e.lines, e.texts[texts:]...)
+			e.texts = e.texts[:texts]
+		}
+		n = end
 	}
 }
 
@@ -97,6 +174,13 @@ func (e *envelope) field(key, v string) bool {
 		if e.ident == "" {
 			e.ident = v
 		}
+	case "syslog_identifier", "syslog.identifier", "_SYSLOG_IDENTIFIER":
+		if e.ident == "" {
+			e.ident = v
+		}
+	case "role", "author", "sender", "username", "user_name", "nick", "speaker", "thread_ts", "prompt":
+		e.person = true
+		return false
 	case "_COMM":
 		e.comm = v
 	case "_SYSTEMD_UNIT", "UNIT":
@@ -227,7 +311,10 @@ func (p *peeler) jsonFrom(n int) bool {
 		return false
 	}
 	known := e.journal || e.docker || e.rank == messageKeys["log"]
-	if !known && !e.source.Known() && !e.received.Known() && e.host == "" {
+	if !known && e.person && !isKernelIdent(e.ident) {
+		return false
+	}
+	if !known && !e.source.Known() && !e.received.Known() && e.host == "" && !kernelText(e.message.text()) {
 		return false // some object that happens to have a "message"
 	}
 	e.apply(p)
@@ -237,5 +324,14 @@ func (p *peeler) jsonFrom(n int) bool {
 			p.extras = append(p.extras, v.text())
 		}
 	}
+	for _, v := range e.lines {
+		p.lines = append(p.lines, v.text())
+	}
 	return true
+}
+
+// jsonArray peels a list of records in one line: its first record is the message.
+func (p *peeler) jsonArray() bool {
+	rest := strings.TrimLeft(p.rest[1:], " ")
+	return p.at == outer && strings.HasPrefix(rest, `{"`) && p.jsonFrom(len(p.rest)-len(rest))
 }

@@ -81,6 +81,18 @@ func (f *Framer) finish(out []Message, p peeler, c cleaned, line []byte, w Windo
 			}
 		}
 	}
+	for _, text := range p.lines {
+		for part := range strings.SplitSeq(text, "\n") {
+			q := p.part(part)
+			if q.lines = nil; q.m.Origin != Service {
+				q.at = outer
+			}
+			if strings.TrimSpace(part) != "" && len(out)-start < maxFolded {
+				q.run()
+				out = f.emit(out, &q, c, line)
+			}
+		}
+	}
 	return out
 }
 

@@ -32,6 +32,7 @@ type peeler struct {
 	appTime  bool     // the last stamp was of the kind that applications write
 	partial  bool     // CRI tag P: the message goes on in the next line
 	extras   []string // further texts of a JSON object of unknown form
+	lines    []string // further whole lines of one, with framing of their own
 }
 
 func newPeeler(w Window, text string) peeler {
@@ -90,8 +91,10 @@ func (p *peeler) layer() bool {
 	if p.at == kernel {
 		return p.kernelLayer()
 	}
-	if p.at == outer && !p.decoded {
-		p.unescapeHTML()
+	if p.at == outer && !p.decoded && p.rest[0] != '{' {
+		if p.unescapeHTML(); p.rest == "" {
+			return false
+		}
 	}
 	if p.at == stamped && (p.streamTag() || p.hostIdent()) {
 		return true

@@ -18,7 +18,7 @@ func record(w Window, line []byte) (peeler, bool) {
 	switch {
 	case bytes.HasPrefix(body, []byte("MESSAGE=")):
 		return exportMessage(w, line, indent+len("MESSAGE="), indent > 0), true
-	case bytes.HasPrefix(body, []byte(`"MESSAGE"`)) && prettyNeighbour(w):
+	case len(body) > 2 && body[0] == '"' && messageKeys[prettyKey(body)] >= messageKeys["line"] && prettyNeighbour(w):
 		return prettyMessage(w, line, indent)
 	}
 	// "MESSAGE", then eight bytes of length and the text, which may have newlines.
@@ -108,19 +108,33 @@ func prettyNeighbour(w Window) bool {
 	return false
 }
 
+// prettyKey is the key of a line `"key": …`.
+func prettyKey(body []byte) string {
+	key, rest, ok := bytes.Cut(body[1:min(len(body), 24)], []byte{'"'})
+	if rest = bytes.TrimLeft(rest, " "); !ok || len(rest) == 0 || rest[0] != ':' {
+		return ""
+	}
+	return string(key)
+}
+
 func prettyMessage(w Window, line []byte, indent int) (peeler, bool) {
 	var e envelope
+	own := prettyKey(bytes.TrimLeft(line, " \t"))
 	walkRecord(w, func(_ int, line []byte) bool {
 		t := bytes.TrimSpace(line)
-		if len(t) == 0 || t[0] == '{' || t[0] == '}' || bytes.HasPrefix(t, []byte(`"MESSAGE"`)) {
+		if len(t) == 0 || t[0] == '{' || t[0] == '}' || t[0] == '"' && prettyKey(t) == own {
 			return false
 		}
-		scanPairs(string(t), 0, e.set)
+		scanPairs(string(t), 0, func(k string, v jsonValue) {
+			if messageKeys[k] == 0 && v.kind != jsonObject && !v.cut {
+				e.field(k, v.text())
+			}
+		})
 		return true
 	})
 	p := newPeeler(w, string(line))
 	scanPairs(p.rest, indent, e.set)
-	if e.rank == 0 {
+	if e.rank == 0 || own != "MESSAGE" && (e.person || !isKernelIdent(e.ident) && !kernelText(e.message.text())) {
 		return p, false
 	}
 	e.apply(&p)

@@ -166,6 +166,11 @@ func (f *logfmtLine) set(key string, v jsonValue) {
 // kernelText reports whether a text begins as a line of the kernel's log does.
 func kernelText(s string) bool {
 	s = strings.TrimLeft(s, " ")
+	if len(s) > 2 && s[0] == '<' {
+		if d := digits(s[1:], 3); d > 0 && s[min(1+d, len(s)-1)] == '>' {
+			s = s[d+2:]
+		}
+	}
 	if s == "" {
 		return false
 	}
@@ -308,6 +313,7 @@ func (p *peeler) unescapeHTML() {
 	for _, e := range htmlEscapes {
 		if strings.Contains(p.rest, e) {
 			p.rest, p.decoded = html.UnescapeString(p.rest), true
+			p.skipSpace()
 			return
 		}
 	}
@@ -331,7 +337,10 @@ func (p *peeler) htmlTag() bool {
 	}
 	inner := strings.TrimLeft(p.rest[end+1:], " ")
 	verbatim := name == "pre" || name == "code" || name == "samp"
-	if inner == "" || inner[0] != '<' && frontAt(inner) == frontNone || inner[0] != '<' && !verbatim && !kernelText(inner) {
+	if inner == "" {
+		return false
+	}
+	if at := frontAt(inner); inner[0] != '<' && (at == frontNone || at == frontMessage && !verbatim) {
 		return false
 	}
 	p.advance(end + 1)

@@ -3,12 +3,12 @@ package series
 import (
 	"math"
 	"math/bits"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 const (
@@ -51,11 +51,11 @@ type batchPoint struct {
 }
 
 var (
-	oomRE    = regexp.MustCompile(`(?i)(?:\b(?:CUDA|HIP|XPU) (?:error: )?out of memory\b|CUDA_ERROR_OUT_OF_MEMORY|OutOfMemoryError\b|\bRESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor)`)
-	totalRE  = regexp.MustCompile(`(?:(\d[\d,]*(?:\.\d+)?) ([KMGT])iB total capacity|total capaci?ty of (\d[\d,]*(?:\.\d+)?) ([KMGT])iB)`)
-	resumeRE = regexp.MustCompile(`(?i)(?:\bresum(?:e|ing)(?: training| run)? from\b|\bresume(?:d|_from\w*)?\s*[=:]\s*["']?(?:true\b|[\w./~-]*/[\w./-]+)|\b(?:loaded|restor(?:ing|ed)) (?:the |model |states? |optimizer )*(?:from )?(?:the )?(?:checkpoint|ckpt)\b)`)
-	evalRE   = regexp.MustCompile(`(?i)(?:\brunning evaluation\b|\bevaluat(?:ing|ion)\b(?: on|:| \d|\s*$|\.\.\.)|\bvalidat(?:ing\b|ion (?:dataloader|sanity|loop|epoch|step|:|\d))|\bvalidation\s*\.\.\.)`)
-	notRunRE = regexp.MustCompile(`(?i)(?:eval_batch_size|evaluation_strategy|eval_steps|eval_strategy|namespace\(|\bargs\b|config)`)
+	oomRE    = lazyre.New(`(?i)(?:\b(?:CUDA|HIP|XPU) (?:error: )?out of memory\b|CUDA_ERROR_OUT_OF_MEMORY|OutOfMemoryError\b|\bRESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor)`)
+	totalRE  = lazyre.New(`(?:(\d[\d,]*(?:\.\d+)?) ([KMGT])iB total capacity|total capaci?ty of (\d[\d,]*(?:\.\d+)?) ([KMGT])iB)`)
+	resumeRE = lazyre.New(`(?i)(?:\bresum(?:e|ing)(?: training| run)? from\b|\bresume(?:d|_from\w*)?\s*[=:]\s*["']?(?:true\b|[\w./~-]*/[\w./-]+)|\b(?:loaded|restor(?:ing|ed)) (?:the |model |states? |optimizer )*(?:from )?(?:the )?(?:checkpoint|ckpt)\b)`)
+	evalRE   = lazyre.New(`(?i)(?:\brunning evaluation\b|\bevaluat(?:ing|ion)\b(?: on|:| \d|\s*$|\.\.\.)|\bvalidat(?:ing\b|ion (?:dataloader|sanity|loop|epoch|step|:|\d))|\bvalidation\s*\.\.\.)`)
+	notRunRE = lazyre.New(`(?i)(?:eval_batch_size|evaluation_strategy|eval_steps|eval_strategy|namespace\(|\bargs\b|config)`)
 )
 
 // Line takes one message. rank is negative where the input does not tell.

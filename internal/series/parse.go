@@ -2,9 +2,10 @@ package series
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // point is what one line says.
@@ -31,18 +32,18 @@ const (
 )
 
 var (
-	lossRE    = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:(?:train|training|lm|total|avg|mean|running|batch|step|reduced)[ _/-]?)?loss` + sepExpr + `(` + numExpr + `)`)
-	valLossRE = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:val(?:id(?:ation)?)?|eval|dev|test)[ _/-]?loss` + sepExpr + `(` + numExpr + `)`)
-	normRE    = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:total[ _])?(?:grad(?:ient)?s?[ _-]?norm|gnorm)` + sepExpr + `(` + numExpr + `)`)
-	scaleRE   = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:loss[ _-]?scale|grad[ _-]?scale|amp[ _-]?scale|scale|scaler)` + sepExpr + `(` + numExpr + `)`)
-	reduceRE  = regexp.MustCompile(`(?i)(?:reducing (?:loss scale )?to|loss scale (?:is )?reduced to|decreasing (?:loss )?scale to) (` + numExpr + `)`)
-	stepRE    = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:global[ _-]?step|train[ _-]?step|steps?|iter(?:ation)?s?|it|num_updates|updates?)["']?\s*[:=]?\s*["']?(\d[\d,_]*)\b`)
-	barRE     = regexp.MustCompile(`(?:\|\s*|\s|^)(\d+)/(\d+) \[`)
-	epochRE   = regexp.MustCompile(`(?i)["']?epoch["']?\s*[:=]\s*(\d+\.\d+)`)
-	memRE     = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])((?:(?:gpu|cuda|device|vram|max|peak|cur(?:rent)?|train|total|used|torch)[ _-]?){0,3}(?:mem(?:ory)?|vram|allocated|reserved|peak|Max_MA|MA|CA)(?:[ _-](?:alloc(?:ated)?|reserved|used|usage|in use|peak|max|gb|gib|mb|mib)){0,2})["']?\)?\s*[:=]?\s*["']?(\d[\d,]*(?:\.\d+)?)\s*([KMGT]i?B?|bytes)?\b`)
-	hostRE    = regexp.MustCompile(`(?i)\b(?:cpu|host|ram|rss|sys(?:tem)?|shm|disk|virtual|swap|main)(?:[ _-]|$)`)
-	batchRE   = regexp.MustCompile(`(?i)(?:^|[\s|,:{\["'(])(?:micro[ _-]?|local[ _-]?|per_device_\w*)?(?:batch(?:[ _-]?size)?|bs|bsz)["']?\s*[:=]?\s*(\d{1,6})\b(\s*/)?`)
-	paramRE   = regexp.MustCompile(`(?i)\bmemory \(MB\)`)
+	lossRE    = lazyre.New(`(?i)(?:^|[\s|,:{\["'(])(?:(?:train|training|lm|total|avg|mean|running|batch|step|reduced)[ _/-]?)?loss` + sepExpr + `(` + numExpr + `)`)
+	valLossRE = lazyre.New(`(?i)(?:^|[\s|,:{\["'(])(?:val(?:id(?:ation)?)?|eval|dev|test)[ _/-]?loss` + sepExpr + `(` + numExpr + `)`)
+	normRE    = lazyre.New(`(?i)(?:^|[\s|,:{\["'(])(?:total[ _])?(?:grad(?:ient)?s?[ _-]?norm|gnorm)` + sepExpr + `(` + numExpr + `)`)
+	scaleRE   = lazyre.New(`(?i)(?:^|[\s|,:{\["'(])(?:loss[ _-]?scale|grad[ _-]?scale|amp[ _-]?scale|scale|scaler)` + sepExpr + `(` + numExpr + `)`)
+	reduceRE  = lazyre.New(`(?i)(?:reducing (?:loss scale )?to|loss scale (?:is )?reduced to|decreasing (?:loss )?scale to) (` + numExpr + `)`)
+	stepRE    = lazyre.New(`(?i)(?:^|[\s|,:{\["'(])(?:global[ _-]?step|train[ _-]?step|steps?|iter(?:ation)?s?|it|num_updates|updates?)["']?\s*[:=]?\s*["']?(\d[\d,_]*)\b`)
+	barRE     = lazyre.New(`(?:\|\s*|\s|^)(\d+)/(\d+) \[`)
+	epochRE   = lazyre.New(`(?i)["']?epoch["']?\s*[:=]\s*(\d+\.\d+)`)
+	memRE     = lazyre.New(`(?i)(?:^|[\s|,:{\["'(])((?:(?:gpu|cuda|device|vram|max|peak|cur(?:rent)?|train|total|used|torch)[ _-]?){0,3}(?:mem(?:ory)?|vram|allocated|reserved|peak|Max_MA|MA|CA)(?:[ _-](?:alloc(?:ated)?|reserved|used|usage|in use|peak|max|gb|gib|mb|mib)){0,2})["']?\)?\s*[:=]?\s*["']?(\d[\d,]*(?:\.\d+)?)\s*([KMGT]i?B?|bytes)?\b`)
+	hostRE    = lazyre.New(`(?i)\b(?:cpu|host|ram|rss|sys(?:tem)?|shm|disk|virtual|swap|main)(?:[ _-]|$)`)
+	batchRE   = lazyre.New(`(?i)(?:^|[\s|,:{\["'(])(?:micro[ _-]?|local[ _-]?|per_device_\w*)?(?:batch(?:[ _-]?size)?|bs|bsz)["']?\s*[:=]?\s*(\d{1,6})\b(\s*/)?`)
+	paramRE   = lazyre.New(`(?i)\bmemory \(MB\)`)
 )
 
 // longestLine bounds what is read of one line.
@@ -133,7 +134,13 @@ func (p *point) memories(text, low string) {
 	if paramRE.MatchString(text) {
 		unit = "M"
 	}
-	for _, at := range memRE.FindAllStringSubmatchIndex(text, 8) {
+	for rest := text; ; {
+		at := memRE.FindStringSubmatchIndex(rest)
+		if at == nil {
+			return
+		}
+		text = rest
+		rest = rest[at[1]:]
 		key := strings.ToLower(text[at[2]:at[3]])
 		if hostRE.MatchString(text[max(0, at[2]-12):at[3]]) {
 			continue
@@ -194,7 +201,7 @@ const (
 
 // near applies an expression around each place where its word stands: a search for a
 // word costs a hundredth of an expression over the whole line.
-func near(re *regexp.Regexp, text, low, word string) value {
+func near(re *lazyre.Regexp, text, low, word string) value {
 	for from := 0; ; {
 		i := strings.Index(low[from:], word)
 		if i < 0 {

@@ -89,3 +89,14 @@ func lower(b []byte) []byte {
 	}
 	return out
 }
+
+// Of returns the literals that a Searcher of this package was made for.
+func Of(s Searcher) []Literal {
+	switch s := s.(type) {
+	case naive:
+		return s
+	case *multi:
+		return s.of
+	}
+	return nil
+}

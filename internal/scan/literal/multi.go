@@ -9,7 +9,7 @@ import (
 
 // New builds a searcher. An empty literal never occurs.
 func New(lits []Literal) Searcher {
-	m := &multi{lits: make([]entry, len(lits))}
+	m := &multi{of: lits, lits: make([]entry, len(lits))}
 	ids := make([][]int32, len(classes))
 	for i, l := range lits {
 		m.lits[i] = entry{text: []byte(l.Text), fold: l.Fold}
@@ -43,6 +43,7 @@ type entry struct {
 }
 
 type multi struct {
+	of     []Literal
 	lits   []entry
 	passes []*pass
 }
