@@ -122,6 +122,9 @@ func (w *world) subject(h *hypothesis) gpumedic.Subject {
 			s.Rank = t.Rank
 		}
 	}
+	if s.Rank == nil {
+		s.Rank = w.namedRank(h)
+	}
 	if s.GPU.PCI == "" && h.at.pci != "" {
 		s.GPU = w.topo.Full(h.at.node, gpumedic.GPU{PCI: h.at.pci})
 	}
@@ -141,6 +144,34 @@ func (w *world) subject(h *hypothesis) gpumedic.Subject {
 		s.GPU.PCI = s.NVSwitch
 	}
 	return s
+}
+
+// namedRank is the rank of a program whose decisive line does not tell it: the only
+// rank that the evidence names, else the one that a launcher names as the first to
+// fail (field first_failed).
+func (w *world) namedRank(h *hypothesis) *int {
+	if r, ok := w.onlyRank(func(i int) bool { return h.owns(i) }); ok {
+		return r
+	}
+	r, _ := w.onlyRank(func(i int) bool {
+		return w.signals[i].Field("first_failed") == "yes" && (h.explains(i) || h.owns(i))
+	})
+	return r
+}
+
+// onlyRank is the one rank among some signals; ok is false when there is none or more.
+func (w *world) onlyRank(of func(i int) bool) (found *int, ok bool) {
+	for i := range w.signals {
+		r := w.signals[i].Subject.Rank
+		if r == nil || !of(i) {
+			continue
+		}
+		if found != nil && *found != *r {
+			return nil, false
+		}
+		found = r
+	}
+	return found, found != nil
 }
 
 // gpusHit are the addresses of the GPUs that a link's fault is seen to hit, sorted.

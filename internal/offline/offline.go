@@ -64,10 +64,10 @@ func (d *Diagnoser) Run(ctx context.Context, inputs []source.Input, o Options) (
 	return r, nil
 }
 
-// unreadable reports whether an input could not be read at all, or nothing was there.
+// unreadable reports whether something of the inputs could not be read.
 func unreadable(inputs []gpumedic.InputInfo) bool {
 	for _, in := range inputs {
-		if in.Lines == 0 && len(in.Problems) > 0 {
+		if in.Incomplete || in.Lines == 0 && len(in.Problems) > 0 {
 			return true
 		}
 	}

@@ -155,17 +155,27 @@ type fold struct {
 func folded(list []gpumedic.EvidenceOut, all bool) []fold {
 	var out []fold
 	run := 0
+	at := map[string]int{}
 	for _, e := range list {
 		n := len(out)
+		place := fmt.Sprintf("%s:%d", e.Input, e.Line)
+		if i, seen := at[place]; seen && e.Line > 0 && !all { // two readings of one line are one line to read
+			if out[i].Note == "" {
+				out[i].Note = e.Note
+			}
+			continue
+		}
 		if n > 0 && !all && out[n-1].Signal == e.Signal && out[n-1].Note == e.Note && out[n-1].Input == e.Input {
 			if run++; run > 2 {
 				out[n-1].like++
 				out[n-1].to = e.Line
+				at[place] = n - 1
 				continue
 			}
 		} else {
 			run = 1
 		}
+		at[place] = n
 		out = append(out, fold{EvidenceOut: e})
 	}
 	return out

@@ -44,3 +44,24 @@ func TestQuietIsOneVerdict(t *testing.T) {
 		t.Errorf("quiet prints %q", b.String())
 	}
 }
+
+// TestFoldingNeverPanics: any order of places, notes and kinds.
+func TestFoldingNeverPanics(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 20).Draw(t, "n")
+		list := make([]gpumedic.EvidenceOut, n)
+		lines := map[int]bool{}
+		for i := range list {
+			list[i] = gpumedic.EvidenceOut{Input: "a", Line: rapid.IntRange(1, 6).Draw(t, "line"),
+				Signal: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "signal"), Note: rapid.SampledFrom([]string{"", "n"}).Draw(t, "note")}
+			lines[list[i].Line] = true
+		}
+		shown := 0
+		for _, f := range folded(list, false) {
+			shown += 1 + f.like
+		}
+		if shown != len(lines) {
+			t.Fatalf("%d lines stand for %d places", shown, len(lines))
+		}
+	})
+}

@@ -98,6 +98,11 @@ func locate(sig *gpumedic.Signal, e *traceback.Exception) {
 			sig.Fields[k] = v
 		}
 	}
+	// A program that caught its exception and went on is worth a look, no more. A CUDA
+	// error is: it stays with the process until it ends.
+	if !e.Final && sig.Level == gpumedic.LevelAbnormal && !strings.HasPrefix(sig.Kind, "cuda.") {
+		sig.Level = gpumedic.LevelNotice
+	}
 }
 
 // traced adds who wrote a traceback, where its last line does not say: a logger may
