@@ -110,7 +110,8 @@ type EvidenceOut struct {
 	Last   string            `json:"last,omitempty"`
 	At     string            `json:"at,omitempty"`   // time of the first occurrence as the input states it
 	Span   string            `json:"span,omitempty"` // from first to last, when it came more than once
-	Mark   [2]int            `json:"mark,omitempty"`
+	Mark   [2]int            `json:"mark,omitempty"` // the decisive part of Text, byte offsets
+	Msg    int               `json:"msg,omitempty"`  // where the message begins in Text
 	Note   string            `json:"note,omitempty"` // what the line means, decoded
 	Rank   *int              `json:"rank,omitempty"`
 	Node   string            `json:"node,omitempty"`
@@ -124,13 +125,14 @@ type Consequence struct {
 	Line   int    `json:"line"`
 	Text   string `json:"text,omitempty"`
 	Mark   [2]int `json:"mark,omitempty"` // the decisive part of Text, byte offsets
+	Msg    int    `json:"msg,omitempty"`  // where the message begins in Text
 	Rank   *int   `json:"rank,omitempty"`
 	Node   string `json:"node,omitempty"`
 	// After is how many seconds later than the decisive evidence it came; absent when
 	// the times cannot be compared.
 	After *float64 `json:"after_s,omitempty"`
 	Count int      `json:"count"`
-	Why    string `json:"why"`
+	Why   string   `json:"why"`
 }
 
 // Cause is a possible cause of the fault and what would confirm it.

@@ -52,6 +52,9 @@ type Evidence struct {
 	Text  string // the line as it stands in the input, without its newline
 	// Mark is the decisive part of Text, as byte offsets [Mark[0], Mark[1]).
 	Mark [2]int
+	// Msg is the byte offset at which the message begins, behind time, host and the
+	// like; 0 where that is not known.
+	Msg int
 }
 
 // Signal is one thing observed, possibly many times.

@@ -299,7 +299,7 @@ func (w *world) evidence(h *hypothesis) []gpumedic.EvidenceOut {
 		out = append(out, gpumedic.EvidenceOut{Input: s.Evidence.Input, Line: s.Evidence.Line, Signal: s.Kind,
 			Text: s.Evidence.Text, Count: s.Count, First: FormatStamp(s.First), Last: FormatStamp(s.Last),
 			At: ClockText(s.First), Span: spanText(s),
-			Mark: s.Evidence.Mark, Rank: s.Subject.Rank, Node: s.Subject.Node, Note: note, Fields: s.Fields})
+			Mark: s.Evidence.Mark, Msg: s.Evidence.Msg, Rank: s.Subject.Rank, Node: s.Subject.Node, Note: note, Fields: s.Fields})
 	}
 	return out
 }
@@ -316,7 +316,7 @@ func (w *world) consequences(h *hypothesis) []gpumedic.Consequence {
 	for _, i := range list {
 		s := &w.signals[i]
 		c := gpumedic.Consequence{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line, Text: s.Evidence.Text,
-			Mark: s.Evidence.Mark, Rank: s.Subject.Rank, Node: s.Subject.Node, Count: s.Count, Why: h.why[i]}
+			Mark: s.Evidence.Mark, Msg: s.Evidence.Msg, Rank: s.Subject.Rank, Node: s.Subject.Node, Count: s.Count, Why: h.why[i]}
 		if d, ok := s.First.Sub(w.anchor(h).First); ok {
 			sec := math.Round(d.Seconds()*1000) / 1000
 			c.After = &sec

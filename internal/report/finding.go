@@ -135,7 +135,11 @@ func (p *printer) evidence(f *gpumedic.Finding) {
 		} else {
 			last = note
 		}
-		p.line(e.Input, e.Line, e.At, decisive(e.Text, e.Mark), count(p, e.Count, e.Span), note, mark)
+		body, found := decisive(e.Text, e.Mark, e.Msg)
+		if mark == "" && note != "" {
+			mark = found
+		}
+		p.line(e.Input, e.Line, e.At, body, count(p, e.Count, e.Span), note, mark)
 		if n := list[i].like; n > 0 {
 			fmt.Fprintf(p, "    %s\n", p.paint("2", fmt.Sprintf(text(p.Lang, "… %d more lines like these, to line %d", "… 另有 %d 行同类，至第 %d 行"), n, list[i].to)))
 		}
@@ -196,7 +200,8 @@ func (p *printer) consequences(f *gpumedic.Finding) {
 		} else {
 			last = note
 		}
-		p.line(c.Input, c.Line, later(c.After), rankList(p.Lang, c.ranks)+decisive(c.Text, c.Mark), count(p, c.Count, ""), note, "")
+		body, _ := decisive(c.Text, c.Mark, c.Msg)
+		p.line(c.Input, c.Line, later(c.After), rankList(p.Lang, c.ranks)+body, count(p, c.Count, ""), note, "")
 	}
 	p.left(left)
 	fmt.Fprintln(p)

@@ -126,12 +126,25 @@ func clock(at string) string {
 	return at
 }
 
-// decisive is the part of a line that matters: from where the matcher began.
-func decisive(text string, mark [2]int) string {
-	if mark[0] > 0 && mark[0] < len(text) {
-		return strings.TrimSpace(text[mark[0]:])
+// decisive is the message of a line, without time, host and the like; underline is the
+// part of it that the matcher found, "" when that is all of it.
+func decisive(text string, mark [2]int, msg int) (body, underline string) {
+	if mark[0] < 0 || mark[1] > len(text) || mark[0] >= mark[1] {
+		return message(text), ""
 	}
-	return message(text)
+	from := mark[0]
+	if msg > 0 && msg < from {
+		from = msg
+	}
+	if from > 0 {
+		body = strings.TrimSpace(text[from:])
+	} else {
+		body = message(text)
+	}
+	if part := strings.TrimSpace(text[mark[0]:mark[1]]); layout.Cells(part) < layout.Cells(body)*3/4 {
+		underline = part
+	}
+	return body, underline
 }
 
 // message drops the framing of a consequence's line, as far as a known word marks

@@ -34,7 +34,7 @@ func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piec
 	x.decode(m, sig)
 	sig.Kind = kindOf(m, sig.Fields)
 	pr.name(m, text, class)
-	sig.Evidence = gpumedic.Evidence{Input: x.src.Name, Mark: mark(p.text, msg, start, end, m)}
+	sig.Evidence = gpumedic.Evidence{Input: x.src.Name, Mark: mark(p.text, msg, start, end, m), Msg: max(msg.Off, 0)}
 	return pr
 }
 

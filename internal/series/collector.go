@@ -14,6 +14,8 @@ import (
 const (
 	// maxRanks bounds the ranks of one input whose curves are kept.
 	maxRanks = 256
+	// wentOn is how many points after a refusal show that it did not end the run.
+	wentOn = 20
 	// noRank stands for lines whose rank is not known.
 	noRank = -1
 )
@@ -41,6 +43,7 @@ type run struct {
 	batches            []batchPoint
 
 	seen    int // lines that may bear points
+	after   int // of them after the refusal
 	pending mark
 }
 
@@ -51,7 +54,8 @@ type batchPoint struct {
 }
 
 var (
-	oomRE    = lazyre.New(`(?i)(?:\b(?:CUDA|HIP|XPU) (?:error: )?out of memory\b|CUDA_ERROR_OUT_OF_MEMORY|OutOfMemoryError\b|\bRESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor)`)
+	oomRE    = lazyre.New(`(?i)(?:\b(?:CUDA|HIP|XPU|MPS backend) (?:error: )?out of memory(?:\. Tried| \(|\.?\s*$)|CUDA_ERROR_OUT_OF_MEMORY|OutOfMemoryError: \S|\bRESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor)`)
+	caughtRE = lazyre.New(`(?i)\b(?:skipping (?:this |the )?batch|retrying|trying (?:a )?(?:smaller|with|batch)|(?:decreas|reduc)(?:ing|ed) (?:the )?batch)`)
 	totalRE  = lazyre.New(`(?:(\d[\d,]*(?:\.\d+)?) ([KMGT])iB total capacity|total capaci?ty of (\d[\d,]*(?:\.\d+)?) ([KMGT])iB)`)
 	resumeRE = lazyre.New(`(?i)(?:\bresum(?:e|ing)(?: training| run)? from\b|\bresume(?:d|_from\w*)?\s*[=:]\s*["']?(?:true\b|[\w./~-]*/[\w./-]+)|\b(?:loaded|restor(?:ing|ed)) (?:the |model |states? |optimizer )*(?:from )?(?:the )?(?:checkpoint|ckpt)\b)`)
 	evalRE   = lazyre.New(`(?i)(?:\brunning evaluation\b|\bevaluat(?:ing|ion)\b(?: on|:| \d|\s*$|\.\.\.)|\bvalidat(?:ing\b|ion (?:dataloader|sanity|loop|epoch|step|:|\d))|\bvalidation\s*\.\.\.)`)
@@ -127,6 +131,9 @@ func (r *run) read(text, low string, line int) {
 	if !ok {
 		return
 	}
+	if r.oom.ok {
+		r.after++
+	}
 	step := r.place(&p)
 	add := func(c *curve, v value) {
 		if v.ok {
@@ -156,6 +163,9 @@ func (r *run) event(text, low string, line int) bool {
 	m := mark{line: line, text: text, ok: true}
 	switch {
 	case hasAny(low, "memory", "oom") && oomRE.MatchString(text):
+		if caughtRE.MatchString(text) {
+			return true // the program itself deals with it
+		}
 		if !r.oom.ok {
 			r.oom, r.stepsAtOOM, r.evalAtOOM = m, r.counted, r.eval
 		}
@@ -249,6 +259,9 @@ func (c *Collector) sharedEvents() events {
 	var e events
 	for _, rank := range c.order {
 		r := c.ranks[rank]
+		if r.after > wentOn {
+			r.oom = mark{} // it was dealt with
+		}
 		if r.oom.ok && (!e.oom.ok || r.oom.line < e.oom.line) {
 			e.oom = r.oom
 		}

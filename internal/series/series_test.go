@@ -233,6 +233,16 @@ func TestPhases(t *testing.T) {
 	if s := find(collect("Resuming training from out\n"+steps+oom), "series.oom_on_resume"); s != nil {
 		t.Errorf("far after the resume: %v", s.Fields)
 	}
+	for name, text := range map[string]string{
+		"skipped":      "Resuming training from out\n" + oom + "; Skipping batch\n" + steps,
+		"went on":      "Resuming training from out\n" + oom + "\n" + steps + steps + steps,
+		"advice":       "Resuming training from out\nhint: lower the batch size on CUDA out of memory errors\n" + steps,
+		"caught class": "Resuming training from out\n    except torch.cuda.OutOfMemoryError:\n" + steps,
+	} {
+		if s := find(collect(text), "series.oom_on_resume"); s != nil {
+			t.Errorf("%s: %v", name, s.Fields)
+		}
+	}
 	if s := find(collect(oom), "series.oom_on_resume"); s != nil {
 		t.Errorf("no resume: %v", s.Fields)
 	}
