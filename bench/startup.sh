@@ -14,10 +14,10 @@ trap 'rm -rf "$tmp"' EXIT
 bin=${GPUMEDIC:-$tmp/gpumedic}
 [ -n "${GPUMEDIC:-}" ] || CGO_ENABLED=0 go build -trimpath -o "$bin" ./cmd/gpumedic
 
-# A syslog of 1 MiB: daily noise (services, logins, kubelet, a quarter of it a
-# training job, one line in twenty a firewall's), then one real incident at the end.
-incident=examples/link-errors-then-lost-gpu.log
-awk -v want=$((1048576 - $(wc -c <"$incident"))) '
+# syslog BYTES JOB: a day of one node: services, logins, kubelet, one line in twenty a
+# firewall's; with JOB 1 every fourth line is a training job's.
+syslog() {
+  awk -v want="$1" -v job="$2" '
   function rnd(n) { x = (x * 1103 + 12345) % 1000003; return x % n }
   BEGIN {
     while (1) {
@@ -25,7 +25,7 @@ awk -v want=$((1048576 - $(wc -c <"$incident"))) '
       kind = rnd(20)
       if (kind < 6) line = sprintf("systemd[1]: Started Session %d of user root.", i)
       else if (kind < 9) line = sprintf("sshd[%d]: Accepted publickey for ops from 10.0.%d.%d port %d ssh2", rnd(9999), rnd(256), rnd(256), rnd(65536))
-      else if (kind < 14) line = sprintf("kubelet[912]: I0211 912 operation_generator.go:%d] MountVolume.SetUp succeeded for volume %d", rnd(999), i)
+      else if (kind < 14 || kind < 19 && !job) line = sprintf("kubelet[912]: I0211 912 operation_generator.go:%d] MountVolume.SetUp succeeded for volume %d", rnd(999), i)
       else if (kind < 19) line = sprintf("train[%d]: step %d loss 0.%04d lr 1e-4 tokens/s %d", rnd(9999), i, rnd(10000), rnd(90000))
       else line = sprintf("kernel: [UFW BLOCK] IN=eth0 OUT= MAC=%012x SRC=10.0.%d.%d DST=10.0.0.7 LEN=40 TOS=0x00 PREC=0x00 TTL=240 ID=%d PROTO=TCP SPT=%d DPT=23 WINDOW=1024 RES=0x00 SYN URGP=0", rnd(999999), rnd(256), rnd(256), rnd(65536), rnd(65536))
       bytes += length(head line) + 1
@@ -33,8 +33,12 @@ awk -v want=$((1048576 - $(wc -c <"$incident"))) '
       print head line
       i++
     }
-  }' >"$tmp/1mib.log"
-cat "$incident" >>"$tmp/1mib.log"
+  }'
+}
+incident=examples/link-errors-then-lost-gpu.log
+syslog 1048576 0 >"$tmp/quiet.log"
+syslog $((1048576 - $(wc -c <"$incident"))) 1 >"$tmp/incident.log"
+cat "$incident" >>"$tmp/incident.log"
 
 # measure NAME COMMAND...: one row of the table.
 measure() {
@@ -50,15 +54,16 @@ measure() {
     { t[NR] = $1 / 1000 }
     END {
       m = NR % 2 ? t[(NR + 1) / 2] : (t[NR / 2] + t[NR / 2 + 1]) / 2
-      printf "%-34s %6.1f %6.1f %6.1f\n", name, m, t[1], t[NR]
+      printf "%-38s %6.1f %6.1f %6.1f\n", name, m, t[1], t[NR]
     }'
 }
 
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -1 || true)
 echo "$(date +%F), ${cpu:-$(uname -m)}, $(getconf _NPROCESSORS_ONLN) cores, $(go version | cut -d' ' -f3), load $(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo '?')"
-printf '%-34s %6s %6s %6s\n' "ms of $runs runs" median least most
+printf '%-38s %6s %6s %6s\n' "ms of $runs runs" median least most
 measure "true" "$(type -P true)"
 measure "gpumedic --help" "$bin" --help
 measure "gpumedic explain xid 94" "$bin" explain xid 94
 measure "gpumedic diagnose (1 KB example)" "$bin" diagnose examples/healthy-boot.log
-measure "gpumedic diagnose (1 MiB log)" "$bin" diagnose "$tmp/1mib.log"
+measure "gpumedic diagnose (1 MiB, healthy)" "$bin" diagnose "$tmp/quiet.log"
+measure "gpumedic diagnose (1 MiB, job, fault)" "$bin" diagnose "$tmp/incident.log"

@@ -174,6 +174,8 @@ func (g *gen) hole(b []byte, name string, arg int) []byte {
 		return strconv.AppendInt(b, g.now.Unix(), 10)
 	case "step":
 		return strconv.AppendInt(b, int64(g.step), 10)
+	case "open":
+		return append(b, '{')
 	case "n": // a number below arg
 		return strconv.AppendInt(b, g.rng.Int64N(int64(max(arg, 1))), 10)
 	case "x": // arg hex digits

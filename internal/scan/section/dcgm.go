@@ -18,11 +18,13 @@ var dcgmDiag = parser{
 var (
 	tableRow   = lazyre.New(`^\|\s*([^|]*?)\s*\|\s*([^|]*?)\s*\|?$`)
 	dcgmResult = lazyre.New(`^(Pass|Fail|Warn|Skip)(?: - All|ed)?(?:.*)$`)
+	dcgmMore   = lazyre.New(`^(?:Pass|Fail|Warn|Skip) - `)
 	dcgmGPU    = lazyre.New(`(?i)\bGPUs?:? *(\d+)`)
 	dcgmDash   = lazyre.New(`^[|+]-*\s*(?:\w[\w /]*\s*)?-*[-+|]*$`)
 )
 
 func parseDcgmDiag(c *cursor) ([]Readings, int) {
+	said := sentences{}
 	var sets []*builder
 	var cur *builder
 	end := 0
@@ -36,22 +38,38 @@ func parseDcgmDiag(c *cursor) ([]Readings, int) {
 		switch {
 		case strings.HasPrefix(t, "Successfully ran diagnostic"), dcgmDash.MatchString(t) && strings.Contains(t, "--"), strings.HasPrefix(t, "+="), strings.HasPrefix(t, "|="):
 		case m == nil:
+			said.finish()
 			return portSets(sets), endIf(len(sets) > 0, end)
-		case dcgmResult.MatchString(m[2]) && m[1] != "" && m[1] != "Result":
+		case dcgmResult.MatchString(m[2]) && m[1] != "" && m[1] != "Result", dcgmMore.MatchString(m[2]) && m[1] == "" && cur != nil:
+			name := m[1]
+			if name == "" { // other GPUs of the test above had another result
+				name = cur.Values["test.name"].Value
+			}
 			cur = newSet("dcgmi diag")
-			cur.put("test.name", m[1], i, c.raw(i))
+			cur.put("test.name", name, i, c.raw(i))
 			cur.put("test.result", dcgmResult.FindStringSubmatch(m[2])[1], i, c.raw(i))
 			dcgmSubject(cur, m[2])
 			sets = append(sets, cur)
+		case m[1] == "Error" && (cur == nil || said[cur].text != ""):
+			// The deployment part names no test before its errors.
+			cur = newSet("dcgmi diag")
+			cur.put("test.name", "Deployment", i, c.raw(i))
+			cur.put("test.result", "fail", i, c.raw(i))
+			sets = append(sets, cur)
+			fallthrough
 		case cur != nil:
 			// A detail: "| Warning | GPU 3 Double Bit ECC …" or the rest of a wrapped one.
 			dcgmSubject(cur, m[2])
 			if m[1] == "Warning" || m[1] == "Error" || m[1] == "Info" {
 				cur.put("test.message", m[2], i, c.raw(i))
 			}
+			if m[1] != "Info" {
+				said.add(cur, m[2], i, c.raw(i))
+			}
 		}
 		end = i + 1
 	}
+	said.finish()
 	return portSets(sets), endIf(len(sets) > 0, end)
 }
 
@@ -73,6 +91,7 @@ var dcgmHealth = parser{
 var healthSystem = lazyre.New(`(?i)^(PCIe|NVLink|PMU|MCU|Memory|SM|InfoROM|Thermal|Power|Driver|NVSwitch\w*(?: \w+)?)(?: system)?:? *(.*)$`)
 
 func parseDcgmHealth(c *cursor) ([]Readings, int) {
+	said := sentences{}
 	var sets []*builder
 	var cur *builder
 	gpu := ""
@@ -104,6 +123,7 @@ func parseDcgmHealth(c *cursor) ([]Readings, int) {
 		case strings.Contains(strings.ToLower(value), "health") || name == "" && cur != nil && cur.has("dcgm.health.system"):
 			if cur != nil && cur.has("dcgm.health.system") {
 				cur.put("dcgm.message", value, i, c.raw(i))
+				said.add(cur, value, i, c.raw(i))
 			}
 		case healthSystem.MatchString(name) && isHealth(value):
 			cur = newSet("dcgmi health")
@@ -113,6 +133,7 @@ func parseDcgmHealth(c *cursor) ([]Readings, int) {
 			sets = append(sets, cur)
 		}
 	}
+	said.finish()
 	return portSets(sets), endIf(len(sets) > 0, end)
 }
 
@@ -228,6 +249,9 @@ func (w *dcgmWalk) test(v map[string]any, name, status string) {
 	for _, k := range []string{"warnings", "info"} {
 		if s, ok := v[k].(string); ok {
 			b.put("test.message", s, 0, w.raw)
+			if k == "warnings" {
+				b.said(s, 0, w.raw)
+			}
 		}
 	}
 	w.sets = append(w.sets, b.Readings)

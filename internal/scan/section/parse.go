@@ -21,7 +21,7 @@ type parser struct {
 // before wide ones.
 var parsers = []parser{
 	smiXML, smiTable, smiCSV, smiList, smiMonitor, smiTopo, smiVersion, smiQuery,
-	lspci, systemctl, ibstat, ibstatus, dcgmDiag, dcgmHealth, dcgmJSON,
+	lspci, systemctl, ibstat, ibstatus, dcgmDiag, dcgmHealth, dcgmJSON, dcgmExport,
 	iomem, holders, lsof, ipmiSEL, driverVersion, nvcc, modinfo, freeMemory, ulimitAll, diskFree,
 }
 

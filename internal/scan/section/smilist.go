@@ -10,7 +10,7 @@ import (
 // MIG devices, and nvidia-smi nvlink in all its forms.
 var smiList = parser{
 	tool:    "nvidia-smi -L",
-	starts:  []string{"(UUID: GPU-", " Link 0", "<inactive>"},
+	starts:  []string{"(UUID: GPU-", " Link 0", "<inactive>", "ink recovery ", ": Effective Errors", ": Symbol Errors"},
 	command: func(c Command) bool { return c.smi("-L", "--list-gpus", "nvlink") },
 	parse:   parseSMIList,
 }
@@ -22,6 +22,15 @@ var (
 	linkRate = lazyre.New(`^([\d.]+) GB/s$`)
 	linkErr  = lazyre.New(`(?i)(?:GPU \d+, )?(Replay|Recovery|CRC(?: FLIT| Data)?|ECC) Errors?:? *:? *(\d+)`)
 )
+
+// link5Err are the counters of fifth-generation NVLink (nvidia-smi of B200, GB200).
+var link5Err = lazyre.New(`^([A-Za-z][A-Za-z ]+?): *(\d+)$`)
+
+var link5Kinds = map[string]string{
+	"total link recovery events": "link_recovery", "link recovery successful events": "link_recovery_ok", "link recovery failed events": "link_recovery_failed",
+	"effective errors": "effective", "symbol errors": "symbol", "malformed packet errors": "packet", "buffer overrun errors": "packet",
+	"rx errors": "packet", "rx remote errors": "packet", "rx general errors": "packet", "local link integrity errors": "packet",
+}
 
 type linkCount struct {
 	active, inactive int
@@ -134,19 +143,23 @@ func listDetail(b *builder, counts map[*builder]*linkCount, t string, i int, raw
 
 // count adds error counters of one link ("Link 0: Replay Errors: 3").
 func (n *linkCount) count(b *builder, link, text string, i int, raw string) {
-	m := linkErr.FindStringSubmatch(text)
-	if m == nil {
+	kind, figure := "", ""
+	if m := linkErr.FindStringSubmatch(text); m != nil {
+		kind, figure = strings.ToLower(strings.Fields(m[1])[0]), m[2]
+	} else if m := link5Err.FindStringSubmatch(text); m != nil {
+		kind, figure = link5Kinds[strings.ToLower(m[1])], m[2]
+	}
+	if kind == "" {
 		return
 	}
-	kind := strings.ToLower(strings.Fields(m[1])[0])
-	v, _ := num(m[2])
+	v, _ := num(figure)
 	if v > 1e9 {
 		v = 1e9
 	}
 	key := "nvlink.errors." + kind
 	n.errors[key] += int(v)
 	if old, ok := b.Values[key]; !ok || v > 0 && old.Value == "0" {
-		b.Values[key] = Reading{Key: key, Value: m[2], Line: i, Text: raw}
+		b.Values[key] = Reading{Key: key, Value: figure, Line: i, Text: raw}
 		if v > 0 {
 			n.worst[key] = link
 		}
@@ -163,8 +176,14 @@ func (n *linkCount) put(b *builder) {
 	}
 	set("nvlink.links.active", n.active)
 	set("nvlink.links.inactive", n.inactive)
-	for key, v := range n.errors {
-		set(key, v)
+	const total, ok = "nvlink.errors.link_recovery", "nvlink.errors.link_recovery_ok"
+	if r, has := b.Values[ok]; has && b.Values[total].Text == "" { // an excerpt without the total
+		r.Key = total
+		b.Values[total] = r
+		n.errors[total], n.worst[total] = n.errors[ok], n.worst[ok]
+	}
+	for _, key := range sortedKeys(n.errors) {
+		set(key, n.errors[key])
 		if n.worst[key] != "" && b.Subject.Link == "" {
 			b.Subject.Link = n.worst[key]
 		}
