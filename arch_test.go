@@ -34,8 +34,9 @@ var mayImport = map[string][]string{
 	"internal/flight":         {},
 	"internal/series":         {"internal/lazyre"},
 	"internal/decode":         {"catalog", "internal/lazyre"},
-	"internal/diagnose":       {"catalog", "internal/topo", "internal/lazyre"},
-	"internal/explain":        {"catalog", "internal/decode", "internal/lang", "internal/layout"},
+	"internal/ranks":          {},
+	"internal/diagnose":       {"catalog", "internal/ranks", "internal/topo", "internal/lazyre"},
+	"internal/explain":        {"catalog", "internal/decode", "internal/lang", "internal/layout", "internal/lazyre"},
 	"internal/report":         {"internal/lang", "internal/layout"},
 	// offline wires source, scan, decode and diagnose for recorded input.
 	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/source"},

@@ -270,6 +270,10 @@ func part(s *gpumedic.Signal, k string) string {
 		return s.Subject.Unit
 	case "node":
 		return s.Subject.Node
+	case "rank":
+		if s.Subject.Rank != nil {
+			return fmt.Sprint(*s.Subject.Rank)
+		}
 	case "level":
 		return s.Level.String()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/ranks"
 	"github.com/gpumedic/gpumedic/internal/topo"
 )
 
@@ -169,6 +170,7 @@ func (e *Engine) world(lang string) *world {
 	for _, k := range keys {
 		w.signals = append(w.signals, *e.byKey[k])
 	}
+	w.signals = append(w.signals, ranks.Compare(w.signals)...)
 	w.rank, w.step = order(w.signals)
 	w.topo = topo.Learn(w.signals)
 	w.where = make([]place, len(w.signals))

@@ -118,7 +118,7 @@ func (w *world) subject(h *hypothesis) gpumedic.Subject {
 		if s.Process.PID == 0 && s.Process.Name == "" {
 			s.Process = t.Process
 		}
-		if s.Rank == nil {
+		if s.Rank == nil && w.signals[i].Field("reporter") != "victim" {
 			s.Rank = t.Rank
 		}
 	}
@@ -163,7 +163,7 @@ func (w *world) namedRank(h *hypothesis) *int {
 func (w *world) onlyRank(of func(i int) bool) (found *int, ok bool) {
 	for i := range w.signals {
 		r := w.signals[i].Subject.Rank
-		if r == nil || !of(i) {
+		if r == nil || !of(i) || w.signals[i].Field("reporter") == "victim" {
 			continue
 		}
 		if found != nil && *found != *r {
@@ -515,10 +515,18 @@ func fillIn(s string, vars map[string]string) string {
 	return s
 }
 
-// figures are the numbers that the evidence states, by field names that end in a unit.
+// figures are the numbers that the evidence states, by field names that end in a unit:
+// those of the triggers first, then of what supports them.
 func (w *world) figures(h *hypothesis) map[string]any {
 	out := map[string]any{}
-	for _, i := range h.triggers {
+	list := append([]int{}, h.triggers...)
+	for _, c := range h.supports {
+		list = append(list, c.signals...)
+	}
+	for n := range h.rule.needs {
+		list = append(list, w.hits(h, &h.rule.needs[n])...)
+	}
+	for _, i := range list {
 		for k, v := range w.signals[i].Fields {
 			if _, dup := out[k]; dup || !hasUnit(k) {
 				continue
