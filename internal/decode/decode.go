@@ -63,6 +63,8 @@ func (d *Decoder) Decode(name string, sig *gpumedic.Signal) {
 		d.exit(&f)
 	case "oom":
 		d.oom(&f)
+	case "count":
+		d.count(&f)
 	}
 }
 

@@ -148,4 +148,8 @@
 //
 //	signal  sigkill sigabrt sigsegv sigbus sigterm … ; absent for a plain exit code
 //	how     exit | killed (from outside) | crash
+//
+// # Decoder "count" (needs fields found, expected)
+//
+//	relation   low | ok | unknown; only low is abnormal
 package decode

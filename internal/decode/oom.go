@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,10 +83,12 @@ func beforeHint(text string) string {
 	return head
 }
 
-// sizes turns the fields *_size that a matcher gave into *_bytes; "unit" stands in
-// where they have none.
+// sizes turns the fields *_size and *_hex that a matcher gave into *_bytes, and *_bytes
+// into *_text; "unit" stands in where they have none. It walks a sorted copy of the
+// names: setting a field while ranging over the map would visit it or not, by chance.
 func (f *fields) sizes() {
-	for k, v := range f.sig.Fields {
+	for _, k := range slices.Sorted(maps.Keys(f.sig.Fields)) {
+		v := f.sig.Fields[k]
 		if name, ok := strings.CutSuffix(k, "_hex"); ok {
 			if n, ok := word32(v); ok {
 				f.set(name+"_bytes", strconv.FormatUint(uint64(n), 10))
@@ -92,22 +96,20 @@ func (f *fields) sizes() {
 			continue
 		}
 		name, ok := strings.CutSuffix(k, "_size")
-		if !ok {
-			if name, ok := strings.CutSuffix(k, "_bytes"); ok {
-				if n, ok := parseSize(v, ""); ok {
-					f.set(name+"_text", sizeText(n))
-				}
-			}
+		if !ok || f.given[name+"_bytes"] { // the line has the exact number too
 			continue
-		}
-		if f.given[name+"_bytes"] {
-			continue // the line has the exact number too
 		}
 		if n, ok := parseSize(v, f.get("unit")); ok {
 			f.set(name+"_bytes", strconv.FormatInt(n, 10))
-			f.set(name+"_text", sizeText(n))
 		} else {
 			f.set("underflow", "yes")
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.sig.Fields)) {
+		if name, ok := strings.CutSuffix(k, "_bytes"); ok {
+			if n, ok := parseSize(f.sig.Fields[k], ""); ok {
+				f.set(name+"_text", sizeText(n))
+			}
 		}
 	}
 }

@@ -37,6 +37,7 @@ type linkCount struct {
 	down             []string
 	errors           map[string]int
 	worst            map[string]string // link with the most errors of a kind
+	most             map[string]int    // how many those are
 }
 
 func parseSMIList(c *cursor) ([]Readings, int) {
@@ -120,7 +121,7 @@ func listDetail(b *builder, counts map[*builder]*linkCount, t string, i int, raw
 	}
 	n := counts[b]
 	if n == nil {
-		n = &linkCount{errors: map[string]int{}, worst: map[string]string{}}
+		n = &linkCount{errors: map[string]int{}, worst: map[string]string{}, most: map[string]int{}}
 		counts[b] = n
 		b.Tool = "nvidia-smi nvlink"
 	}
@@ -158,7 +159,8 @@ func (n *linkCount) count(b *builder, link, text string, i int, raw string) {
 	}
 	key := "nvlink.errors." + kind
 	n.errors[key] += int(v)
-	if old, ok := b.Values[key]; !ok || v > 0 && old.Value == "0" {
+	if _, ok := b.Values[key]; !ok || int(v) > n.most[key] { // the line of the worst link
+		n.most[key] = int(v)
 		b.Values[key] = Reading{Key: key, Value: figure, Line: i, Text: raw}
 		if v > 0 {
 			n.worst[key] = link
