@@ -69,7 +69,7 @@ func (e *envelope) set(key string, v jsonValue) {
 		e.inside(key, v)
 		return
 	}
-	if v.kind == jsonArray && e.depth < maxDepth && strings.IndexByte(v.raw, '{') >= 0 {
+	if v.kind == jsonArray && e.depth < maxDepth && (strings.IndexByte(v.raw, '{') >= 0 || key == "values") {
 		e.elements(v)
 		return
 	}
@@ -126,11 +126,16 @@ func (e *envelope) elements(v jsonValue) {
 		for n < len(v.raw) && (v.raw[n] == ' ' || v.raw[n] == ',') {
 			n++
 		}
-		if n >= len(v.raw) || v.raw[n] != '{' {
+		if n >= len(v.raw) || v.raw[n] != '{' && v.raw[n] != '[' {
 			return
 		}
 		in, end := scanValue(v.raw, n)
 		in.at += v.at
+		if in.kind == jsonArray {
+			e.timedLine(in)
+			n = end
+			continue
+		}
 		first, texts := e.rank == 0, len(e.texts)
 		e.inside("", in)
 		if !first {
@@ -139,6 +144,26 @@ func (e *envelope) elements(v jsonValue) {
 		}
 		n = end
 	}
+}
+
+// timedLine reads ["1782900960000000000", "line"] of Loki.
+func (e *envelope) timedLine(v jsonValue) {
+	if !strings.HasPrefix(v.raw, `["`) {
+		return
+	}
+	at, n := scanValue(v.raw, 1)
+	for n < len(v.raw) && (v.raw[n] == ' ' || v.raw[n] == ',') {
+		n++
+	}
+	if !allDigits(at.raw, 20) || n >= len(v.raw) || v.raw[n] != '"' {
+		return
+	}
+	line, _ := scanValue(v.raw, n)
+	line.at += v.at
+	if st, k := parseEpoch(at.raw); k > 0 && !e.source.Known() {
+		e.source = st
+	}
+	e.set("line", line)
 }
 
 // workerError reads the inside of torchrun's error file: {"message": {"message": …,

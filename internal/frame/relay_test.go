@@ -34,6 +34,8 @@ func TestRelays(t *testing.T) {
 	f(`{"message":"{\"line\":\"`+xid+`\"}","time":"2026-07-01T10:16:00Z"}`, "unknown 2026-07-01T10:16:00 | "+xid)
 	f(`[{"timestamp":"2026-07-01T10:16:00Z","textPayload":"`+xid+`"}]`, "unknown 2026-07-01T10:16:00 | "+xid)
 	f(`{"log_events":[{"message":"`+xid+`"},{"message":"[ 2.500000] NVRM: b"}]}`, "unknown | "+xid, "kernel +2.5s | NVRM: b")
+	f(`{"streams":[{"stream":{"host":"n1"},"values":[["1782900960000000000","`+xid+`"],["1782900961000000000","[ 2.500000] NVRM: b"]]}]}`,
+		"unknown @n1 2026-07-01T10:16:00 | "+xid, "kernel @n1 2026-07-01T10:16:00 +2.5s | NVRM: b")
 	// gpud and others quote the line that they report in a field of its own.
 	f(`{"level":"warn","ts":"2026-08-30T15:38:16Z","caller":"diagnose/scan.go:145","msg":"known xid","line":"[Fri Aug 28 11:43:09 2026] `+xid+`"}`,
 		"unknown 2026-08-30T15:38:16 | known xid", "kernel 2026-08-28T11:43:09?zone | "+xid)

@@ -37,6 +37,7 @@ func Learn(signals []gpumedic.Signal) *Map {
 		m.learnNames(&signals[i])
 	}
 	m.learnSerials(signals)
+	m.learnReports(signals)
 	for i := range signals {
 		m.learnTree(&signals[i])
 	}
