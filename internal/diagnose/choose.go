@@ -39,6 +39,8 @@ func (w *world) choose(all []*hypothesis) (roots []*hypothesis, beaten []loss) {
 		}
 		beaten = kept
 	}
+	inheritChains(roots, beaten)
+	roots, beaten = revive(roots, beaten)
 	roots, covered := w.dropCovered(roots)
 	beaten = append(beaten, covered...)
 	roots = w.mergePeers(roots)
@@ -50,6 +52,64 @@ func (w *world) choose(all []*hypothesis) (roots []*hypothesis, beaten []loss) {
 		return w.outranks(roots[i], roots[j])
 	})
 	return roots, beaten
+}
+
+// inheritChains gives a root the consequences of the faults that are themselves its
+// consequences: the lost GPU stopped its firmware from answering, and that ended the
+// job. A rival that merely read the same lines otherwise passes nothing on.
+func inheritChains(roots []*hypothesis, beaten []loss) {
+	isRoot := map[*hypothesis]bool{}
+	for _, h := range roots {
+		isRoot[h] = true
+	}
+	winner := map[*hypothesis]*hypothesis{}
+	for _, l := range beaten {
+		if !l.mutual && consequence(l.winner, l.h) {
+			winner[l.h] = l.winner
+		}
+	}
+	for _, l := range beaten {
+		top, steps := winner[l.h], 0
+		for top != nil && !isRoot[top] && steps < len(beaten) {
+			top, steps = winner[top], steps+1
+		}
+		if top == nil || !isRoot[top] {
+			continue
+		}
+		for i, why := range l.h.why {
+			if !top.triggeredBy(i) && !top.explains(i) {
+				top.why[i] = why
+			}
+		}
+	}
+}
+
+// consequence says whether every trigger of b is a declared consequence of a.
+func consequence(a, b *hypothesis) bool {
+	for _, i := range b.triggers {
+		if !a.explains(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// revive lets a beaten hypothesis stand again when, in the end, no root accounts for
+// its triggers: what beat it was beaten too.
+func revive(roots []*hypothesis, beaten []loss) ([]*hypothesis, []loss) {
+	var still []loss
+	for _, l := range beaten {
+		alone := false
+		for _, i := range l.h.triggers {
+			alone = alone || !covered(roots, i)
+		}
+		if alone {
+			roots = append(roots, l.h)
+			continue
+		}
+		still = append(still, l)
+	}
+	return roots, still
 }
 
 // dropCovered removes a root whose triggers are all owned or explained by better

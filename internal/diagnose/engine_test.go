@@ -36,7 +36,7 @@ actions: [{min_subjects: 3, action: check_power_cooling}]
 app-fault|gpu|software|error|fix_app
 triggers: [{signal: xid.43, strength: moderate}, {signal: xid.31, strength: strong}]
 against: [{signal: xid.94, relation: same_node, strength: strong}]
-explains: [{signal: nccl.timeout, relation: any}]
+explains: [{signal: nccl.timeout, relation: any}, {signal: job.exit, relation: any}]
 ---
 late-collective|job|software|error|drain_and_diagnose
 triggers: [{signal: nccl.timeout, strength: weak}]
@@ -120,6 +120,8 @@ func TestRootCauses(t *testing.T) {
 		{"unknown Xid is unknown", "", "xid.999", []gpumedic.Signal{sig("xid.999", a, 0, 1)}},
 		{"a late clean-up is not this fault's", "gpu-lost@" + a + ":root_cause", "xid.45",
 			[]gpumedic.Signal{sig("xid.79", a, 0, 1), sig("xid.45", a, 48*time.Hour, 2)}},
+		{"a consequence of a consequence", "gpu-lost@" + a + ":root_cause", "",
+			[]gpumedic.Signal{sig("xid.79", a, 0, 1), sig("xid.31", a, time.Second, 2), sig("job.exit", "", time.Minute, 3)}},
 		{"the driver names the cause", "gpu-lost@" + a + ":root_cause", "",
 			[]gpumedic.Signal{sig("xid.79", a, 0, 1), sig("xid.44", a, 0, 2, "caused_by", "79")}},
 		{"the recovery verdict belongs to the fault", "memory-error@" + a + ":root_cause", "",
