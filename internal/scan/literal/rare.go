@@ -5,7 +5,8 @@ package literal
 // the order matters, and a wrong one costs time, never a hit.
 const frequent = " e0tanrios1dc2lu:3p.4m5[]67h98-gf_b/vk,y=()wx|jqzNIAERCPDTSFLMOGUBVHX'\"+#"
 
-var commonness = func() (w [256]int) {
+// plainCommonness tells capitals from small letters, commonness does not.
+var plainCommonness = func() (w [256]int) {
 	for i := range w {
 		w[i] = 1
 	}
@@ -13,6 +14,11 @@ var commonness = func() (w [256]int) {
 		c := frequent[i]
 		w[c] = max(w[c], 1+(len(frequent)-i)*(len(frequent)-i)/16)
 	}
+	return w
+}()
+
+var commonness = func() (w [256]int) {
+	w = plainCommonness
 	for c := 'A'; c <= 'Z'; c++ { // windows ignore case
 		w[c] = max(w[c], w[c+0x20])
 	}

@@ -1,0 +1,85 @@
+package literal
+
+// teddy holds the masks of the shuffle method: for each byte of a window and each half
+// of that byte, which of 16 buckets have a window with it. Three windows bytes that
+// share a bucket are a place to look at. The masks of buckets 0 to 7 are in the lower
+// half of a vector, those of 8 to 15 in the upper, so that one shuffle asks both.
+type teddy struct {
+	masks [6][32]byte // low and high half of bytes 0, 1, 2
+}
+
+const buckets = 16
+
+// newTeddy distributes the windows of literals, one each, over the buckets. A bucket
+// takes all combinations of the halves in it, so windows that share bytes go together.
+func newTeddy(lits []entry, ids []int32, froms []int) *teddy {
+	var b [buckets]bucket
+	for i, id := range ids {
+		e := &lits[id]
+		w := newBucket(e.text[froms[i]:froms[i]+3], e.fold)
+		best, least := 0, 0.0
+		for k := range b {
+			if grown := b[k].with(&w).cost() - b[k].cost(); k == 0 || grown < least {
+				best, least = k, grown
+			}
+		}
+		b[best] = *b[best].with(&w)
+	}
+	t := &teddy{}
+	for k := range b {
+		for j := range 6 {
+			for half := range 16 {
+				if b[k].halves[j]>>half&1 != 0 {
+					t.masks[j][k/8*16+half] |= 1 << (k % 8)
+				}
+			}
+		}
+	}
+	return t
+}
+
+// bucket is the set of low and high halves that it has at each byte.
+type bucket struct{ halves [6]uint16 }
+
+func newBucket(window []byte, fold bool) bucket {
+	var b bucket
+	add := func(j int, c byte) {
+		b.halves[2*j] |= 1 << (c & 15)
+		b.halves[2*j+1] |= 1 << (c >> 4)
+	}
+	for j, c := range window {
+		add(j, c)
+		if fold && c >= 'a' && c <= 'z' {
+			add(j, c-0x20)
+		}
+	}
+	return b
+}
+
+func (b *bucket) with(w *bucket) *bucket {
+	out := *b
+	for j := range out.halves {
+		out.halves[j] |= w.halves[j]
+	}
+	return &out
+}
+
+// cost is how often the bucket is thought to raise a false alarm.
+func (b *bucket) cost() float64 {
+	cost := 1.0
+	for j := 0; j < 6; j += 2 {
+		sum := 0
+		for hi := range 16 {
+			if b.halves[j+1]>>hi&1 == 0 {
+				continue
+			}
+			for lo := range 16 {
+				if b.halves[j]>>lo&1 != 0 {
+					sum += plainCommonness[hi<<4|lo]
+				}
+			}
+		}
+		cost *= float64(sum)
+	}
+	return cost
+}
