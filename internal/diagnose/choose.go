@@ -4,6 +4,8 @@ import (
 	"math"
 	"sort"
 	"time"
+
+	"github.com/gpumedic/gpumedic"
 )
 
 // loss records why a hypothesis is not a root.
@@ -44,6 +46,7 @@ func (w *world) choose(all []*hypothesis) (roots []*hypothesis, beaten []loss) {
 	roots, covered := w.dropCovered(roots)
 	beaten = append(beaten, covered...)
 	roots = w.mergePeers(roots)
+	w.markStale(roots)
 	sort.SliceStable(roots, func(i, j int) bool {
 		a, b := w.value(roots[i]), w.value(roots[j])
 		if math.Abs(a-b) > 1e-9 {
@@ -264,6 +267,9 @@ func (w *world) value(h *hypothesis) float64 {
 		kinds[w.signals[i].Kind] = true
 	}
 	v := h.score + 0.3*math.Min(float64(len(kinds)), 5) + 0.1*math.Min(float64(len(h.merged)), 4)
+	if h.stale {
+		v -= 10
+	}
 	switch h.rule.Severity {
 	case "critical":
 		v += 1.2
@@ -275,4 +281,51 @@ func (w *world) value(h *hypothesis) float64 {
 		v -= 1.5
 	}
 	return v
+}
+
+// markStale finds roots of an earlier life of the machine: it was started again since,
+// and what fails today failed more than a day later. A lost GPU of last month does not
+// explain this morning's job.
+func (w *world) markStale(roots []*hypothesis) {
+	for _, h := range roots {
+		last := w.lastOf(h)
+		for _, r := range roots {
+			if r == h || !sameNode(r.at.node, h.at.node) || w.incidental(r) {
+				continue
+			}
+			gap, ok := w.anchor(r).First.Sub(last)
+			if ok && gap > 24*time.Hour && w.startedBetween(h.at.node, last, w.anchor(r).First) {
+				h.stale = true
+				break
+			}
+		}
+	}
+}
+
+// lastOf is the time of the last trigger of a hypothesis.
+func (w *world) lastOf(h *hypothesis) gpumedic.Stamp {
+	last := w.anchor(h).Last
+	for _, i := range h.triggers {
+		if d, ok := w.signals[i].Last.Sub(last); ok && d > 0 {
+			last = w.signals[i].Last
+		}
+	}
+	return last
+}
+
+// startedBetween reports whether the node booted after a and before b.
+func (w *world) startedBetween(node string, a, b gpumedic.Stamp) bool {
+	for _, i := range w.byKind["kernel.reboot"] {
+		if !sameNode(w.where[i].node, node) {
+			continue
+		}
+		for _, t := range []gpumedic.Stamp{w.signals[i].First, w.signals[i].Last} {
+			after, ok1 := t.Sub(a)
+			before, ok2 := b.Sub(t)
+			if ok1 && ok2 && after > 0 && before >= 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

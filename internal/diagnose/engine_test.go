@@ -74,6 +74,11 @@ func sig(kind, gpu string, at time.Duration, line int, fields ...string) gpumedi
 	return s
 }
 
+func fact(s gpumedic.Signal) gpumedic.Signal {
+	s.Level = gpumedic.LevelFact
+	return s
+}
+
 func conclude(c *catalog.Catalog, sigs ...gpumedic.Signal) Conclusion {
 	e := New(c)
 	for _, s := range sigs {
@@ -120,6 +125,10 @@ func TestRootCauses(t *testing.T) {
 		{"unknown Xid is unknown", "", "xid.999", []gpumedic.Signal{sig("xid.999", a, 0, 1)}},
 		{"a late clean-up is not this fault's", "gpu-lost@" + a + ":root_cause", "xid.45",
 			[]gpumedic.Signal{sig("xid.79", a, 0, 1), sig("xid.45", a, 48*time.Hour, 2)}},
+		{"a lost GPU before the last boot is not today's cause", "app-fault@" + b + ":root_cause gpu-lost@" + a + ":incidental", "",
+			[]gpumedic.Signal{sig("xid.79", a, 0, 1), fact(sig("kernel.reboot", "", 48*time.Hour, 2)), sig("xid.31", b, 96*time.Hour, 3)}},
+		{"without a boot in between it may be", "gpu-lost@" + a + ":root_cause app-fault@" + b + ":root_cause", "",
+			[]gpumedic.Signal{sig("xid.79", a, 0, 1), sig("xid.31", b, 96*time.Hour, 3)}},
 		{"a consequence of a consequence", "gpu-lost@" + a + ":root_cause", "",
 			[]gpumedic.Signal{sig("xid.79", a, 0, 1), sig("xid.31", a, time.Second, 2), sig("job.exit", "", time.Minute, 3)}},
 		{"the driver names the cause", "gpu-lost@" + a + ":root_cause", "",

@@ -40,7 +40,7 @@ func rank(role string) int {
 // abnormal signals, contributing when they are warnings on the same subject, and
 // incidental when nothing abnormal carries them.
 func (w *world) role(n int, h *hypothesis, roots []*hypothesis) string {
-	if w.incidental(h) {
+	if w.incidental(h) || h.stale {
 		return gpumedic.RoleIncidental
 	}
 	if n == 0 {

@@ -24,6 +24,7 @@ type hypothesis struct {
 	owned    map[int]bool
 	why      map[int]string // explained signal -> reason
 	score    float64
+	stale    bool // of an earlier life of the machine
 }
 
 type clueHit struct {
