@@ -1,6 +1,7 @@
 package gpumedic
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -84,19 +85,24 @@ type Order struct {
 	Part  int // several events on one line
 }
 
-// Before reports whether a comes before b in the order of inputs.
-func (a Order) Before(b Order) bool {
-	if a.Input != b.Input {
-		return a.Input < b.Input
-	}
-	if a.Line != b.Line {
-		return a.Line < b.Line
-	}
-	return a.Part < b.Part
+// Compare is negative when a comes before b in the order of inputs, positive after it.
+func (a Order) Compare(b Order) int {
+	return cmp.Or(cmp.Compare(a.Input, b.Input), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Part, b.Part))
 }
+
+// Before reports whether a comes before b in the order of inputs.
+func (a Order) Before(b Order) bool { return a.Compare(b) < 0 }
 
 // Field returns a field, "" when absent.
 func (s *Signal) Field(name string) string { return s.Fields[name] }
+
+// YesNo spells a truth as fields do.
+func YesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
 
 // KindMatches reports whether kind fits pattern: equal, or a pattern that ends in
 // ".*" and a kind below it, or the pattern "*".

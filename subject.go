@@ -1,6 +1,9 @@
 package gpumedic
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Subject is what a signal or finding is about. Empty parts are unknown. The same
 // GPU may be named by PCI address, UUID, serial, index or minor number;
@@ -43,9 +46,9 @@ func (g GPU) String() string {
 	case g.UUID != "":
 		return g.UUID
 	case g.Index != nil:
-		return "GPU " + itoa(*g.Index)
+		return "GPU " + strconv.Itoa(*g.Index)
 	case g.Minor != nil:
-		return "/dev/nvidia" + itoa(*g.Minor)
+		return "/dev/nvidia" + strconv.Itoa(*g.Minor)
 	case g.Serial != "":
 		return "serial " + g.Serial
 	}
@@ -104,14 +107,4 @@ func isHex(s string) bool {
 		}
 	}
 	return len(s) > 0
-}
-
-func itoa(n int) string {
-	if n < 0 {
-		return "-" + itoa(-n)
-	}
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
 }

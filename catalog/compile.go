@@ -1,7 +1,7 @@
 package catalog
 
 import (
-	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"sync"
@@ -64,9 +64,7 @@ func (p *Pattern) Match(text string) (Match, bool) {
 		}
 		m.Fields[name] = text[loc[2*i]:loc[2*i+1]]
 	}
-	for k, v := range p.Set {
-		m.Fields[k] = v
-	}
+	maps.Copy(m.Fields, p.Set)
 	m.Kind = ExpandKind(p.Kind, m.Fields)
 	return m, true
 }
@@ -131,19 +129,6 @@ func ExpandKind(kind string, fields map[string]string) string {
 		}, v)
 		kind = kind[:i] + v + kind[i+j+1:]
 	}
-}
-
-// Check compiles every expression of the matcher and reports the first that is wrong.
-func (p *Pattern) Check() error {
-	for _, f := range []func() (*regexp.Regexp, error){p.re, p.ident, p.strip, p.until} {
-		if f == nil {
-			continue
-		}
-		if _, err := f(); err != nil {
-			return fmt.Errorf("matcher %s: %w", p.ID, err)
-		}
-	}
-	return nil
 }
 
 // HasLiteral reports whether a line holds one of the literals, so that the block

@@ -14,12 +14,12 @@ import (
 
 // The compiled catalog is what [Load] makes of the YAML tree, written down so that the
 // program starts at once: reading it is some 35 times as fast as parsing the YAML
-// (BENCHMARKS.md). The YAML stays the truth that people edit. The file begins with a fingerprint of the
-// tree that it was made from and of the types that it fills; when that is not the tree
-// in this program, [Embedded] parses the YAML as if there were no file. So an old file
-// makes nobody's change invisible, it only makes the start slow. TestCompiled fails
-// until `go generate ./catalog` has written it anew, and the command says so to whoever
-// sits at a terminal, so that no release ships one.
+// (BENCHMARKS.md). The YAML stays the truth that people edit. The file begins with a
+// fingerprint of the tree that it was made from and of the types that it fills; when
+// that is not the tree in this program, [Embedded] parses the YAML as if there were no
+// file. So an old file makes nobody's change invisible, it only makes the start slow.
+// TestCompiled fails until `go generate ./catalog` has written it anew, and the command
+// says so to whoever sits at a terminal, so that no release ships one.
 //
 // After the fingerprint come the length of the values, the values, and the texts. A
 // text is stored once and stays where it is: reading makes a string that points into

@@ -74,7 +74,7 @@ func located(file string, src []byte, err error) error {
 	case errors.As(err, &one):
 		out = append(out, problemAt(file, src, one))
 	default:
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("read %s: %w", file, err)
 	}
 	return out
 }

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -27,14 +28,7 @@ type Catalog struct {
 }
 
 // FaultIDs returns the ids in order.
-func (c *Catalog) FaultIDs() []string {
-	ids := make([]string, 0, len(c.Faults))
-	for id := range c.Faults {
-		ids = append(ids, id)
-	}
-	sort.Strings(ids)
-	return ids
-}
+func (c *Catalog) FaultIDs() []string { return slices.Sorted(maps.Keys(c.Faults)) }
 
 // EmbeddedFS is the catalog tree that ships in the program, as people edit it. What
 // proves the catalog loads this; everything else calls [Embedded].
@@ -153,9 +147,7 @@ func (c *Catalog) merge(u *Catalog, dir string) {
 	if c.Groups == nil {
 		c.Groups = map[string][]Explains{}
 	}
-	for name, list := range u.Groups {
-		c.Groups[name] = list
-	}
+	maps.Copy(c.Groups, u.Groups)
 	for _, id := range u.FaultIDs() {
 		if c.Faults[id] != nil {
 			replaced = append(replaced, id)

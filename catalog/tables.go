@@ -28,6 +28,8 @@ type TableSet struct {
 	codes    func() (*codeTables, error)
 	myths    func() ([]*Myth, error)
 	words    func() ([]Words, error)
+	settings func() ([]*Setting, error)
+	exits    func() ([]*Exit, error)
 }
 
 // Tables returns the tables that ship in the program.
@@ -48,6 +50,8 @@ func OpenTables(fsys fs.FS) *TableSet {
 		codes:    sync.OnceValues(func() (*codeTables, error) { return loadCodes(fsys) }),
 		myths:    sync.OnceValues(func() ([]*Myth, error) { return loadMyths(fsys) }),
 		words:    sync.OnceValues(func() ([]Words, error) { return loadWords(fsys) }),
+		settings: sync.OnceValues(func() ([]*Setting, error) { return loadSettings(fsys) }),
+		exits:    sync.OnceValues(func() ([]*Exit, error) { return loadExits(fsys) }),
 	}
 }
 
@@ -68,13 +72,22 @@ func (t *TableSet) Check() error {
 	_, e10 := t.codes()
 	_, e11 := t.myths()
 	_, e12 := t.words()
-	err := errors.Join(e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12)
+	settings, e13 := t.settings()
+	_, e14 := t.exits()
+	err := errors.Join(e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14)
+	for _, s := range settings {
+		for _, name := range s.Instead {
+			if _, ok := t.Setting(name); !ok {
+				err = errors.Join(err, errors.New("setting "+s.Name+": no setting "+name+" to use instead"))
+			}
+		}
+	}
 	known := func(where, id string) {
 		if id != "" && buckets[id] == nil {
 			err = errors.Join(err, errors.New(where+": no bucket "+id))
 		}
 	}
-	for _, x := range xids {
+	for _, x := range sorted(xids) {
 		known(x.Kind(), x.Immediate)
 		known(x.Kind(), x.Investigatory)
 	}

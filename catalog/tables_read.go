@@ -60,7 +60,7 @@ func readTable(fsys fs.FS, name string, cols ...string) *tableReader {
 	}
 	for _, c := range cols {
 		if _, ok := t.cols[c]; !ok && t.err == nil {
-			t.err = fmt.Errorf("%s: column %q is missing", t.file, c)
+			t.err = fmt.Errorf("read %s: column %q is missing", t.file, c)
 		}
 	}
 	return t
@@ -73,7 +73,7 @@ func (t *tableReader) rows(f func(tableRow)) error {
 			break
 		}
 		if len(l.vals) != len(t.cols) {
-			t.err = fmt.Errorf("%s:%d: row has %d fields, the header names %d", t.file, l.n, len(l.vals), len(t.cols))
+			t.err = fmt.Errorf("read %s:%d: row has %d fields, the header names %d", t.file, l.n, len(l.vals), len(t.cols))
 			break
 		}
 		f(tableRow{t, l})
@@ -83,7 +83,7 @@ func (t *tableReader) rows(f func(tableRow)) error {
 
 func (r tableRow) fail(col, format string, args ...any) {
 	if r.err == nil {
-		r.err = fmt.Errorf("%s:%d: field %s: %s", r.file, r.n, col, fmt.Sprintf(format, args...))
+		r.err = fmt.Errorf("read %s:%d: field %s: %s", r.file, r.n, col, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -130,12 +130,9 @@ func (r tableRow) word(col string) uint32 {
 
 func (r tableRow) oneOf(col string, words ...string) string {
 	s := r.opt(col)
-	for _, w := range words {
-		if s == w {
-			return s
-		}
+	if !slices.Contains(words, s) {
+		r.fail(col, "%q is none of %s", s, strings.Join(words, " "))
 	}
-	r.fail(col, "%q is none of %s", s, strings.Join(words, " "))
 	return s
 }
 

@@ -17,6 +17,7 @@ func TestTablesLoad(t *testing.T) {
 	for name, n := range map[string][2]int{
 		"xid": {len(tab.Xids()), 178}, "sxid": {len(tab.SXids()), 399}, "recovery": {len(tab.Recoveries()), 6},
 		"codes": {len(tab.Codes()), 464}, "buckets": {len(tab.Buckets()), 37},
+		"settings": {len(tab.Settings()), 161}, "exits": {len(tab.Exits()), 27},
 	} {
 		if n[0] != n[1] {
 			t.Errorf("%s: %d rows, want %d", name, n[0], n[1])
@@ -61,6 +62,12 @@ func TestTablesSpeakBothLanguages(t *testing.T) {
 	}
 	for _, m := range tab.Myths("") {
 		both(m.ID, m.Claim, m.Truth)
+	}
+	for _, s := range tab.Settings() {
+		both(s.Name, s.Meaning, s.Harm, s.Advice)
+	}
+	for _, e := range tab.Exits() {
+		both(e.Short.EN, e.Short, e.Meaning, e.Causes, e.Check)
 	}
 }
 
@@ -159,5 +166,47 @@ func TestNVLink5FindsEveryRow(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Every name leads to one setting; an old name leads to a new one, and what may only
+// be used for diagnosis says what it costs.
+func TestSettings(t *testing.T) {
+	tab := Tables()
+	seen := map[string]string{}
+	for _, s := range tab.Settings() {
+		for _, n := range append([]string{s.Name}, s.Aliases...) {
+			if old := seen[strings.ToLower(n)]; old != "" {
+				t.Errorf("%s is in the rows of %s and of %s", n, old, s.Name)
+			}
+			seen[strings.ToLower(n)] = s.Name
+		}
+		switch s.Status {
+		case "renamed", "removed", "alias", "missing":
+			if len(s.Instead) == 0 {
+				t.Errorf("%s is %s: nothing to use instead", s.Name, s.Status)
+			}
+		case "debug":
+			if s.Harm.IsZero() && s.Advice.IsZero() {
+				t.Errorf("%s is for diagnosis only: the row does not say why", s.Name)
+			}
+		}
+		for _, n := range s.Instead {
+			if x, ok := tab.Setting(n); ok && (x.Status == "renamed" || x.Status == "removed" || x.Status == "missing") {
+				t.Errorf("%s: its successor %s is itself %s", s.Name, n, x.Status)
+			}
+		}
+	}
+	for q, want := range map[string]string{
+		"nccl_ib_disable": "NCCL_IB_DISABLE", "NCCL_IB_DISABLE=1": "NCCL_IB_DISABLE", "expandable_segments:True": "expandable_segments",
+		"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True": "PYTORCH_CUDA_ALLOC_CONF", "torch.cuda.empty_cache()": "torch.cuda.empty_cache",
+		"NCCL_DESYNC_DEBUG": "NCCL_DESYNC_DEBUG", "backend:cudaMallocAsync": "backend:cudaMallocAsync",
+	} {
+		if s, ok := tab.Setting(q); !ok || s.Name != want {
+			t.Errorf("setting %q: %+v, want %s", q, s, want)
+		}
+	}
+	if e, ok := tab.ExitName("kill"); !ok || e.Number != 9 {
+		t.Errorf("signal kill: %+v", e)
 	}
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"io/fs"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -120,17 +121,9 @@ func moreSpecial(a, b *NVLink5, old bool) bool {
 		return b.AnyStatus
 	}
 	if old {
-		return ones(a.OldMask) > ones(b.OldMask)
+		return bits.OnesCount32(a.OldMask) > bits.OnesCount32(b.OldMask)
 	}
-	return ones(a.NewMask) > ones(b.NewMask)
-}
-
-func ones(w uint32) int {
-	n := 0
-	for ; w != 0; w &= w - 1 {
-		n++
-	}
-	return n
+	return bits.OnesCount32(a.NewMask) > bits.OnesCount32(b.NewMask)
 }
 
 // NVLink5Rows returns the rows of one Xid in table order.

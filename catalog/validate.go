@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -160,6 +161,12 @@ func (v *validator) expr(file, src string, where ...any) {
 	}
 }
 
+func (v *validator) where(file string, exprs map[string]string, at ...any) {
+	for _, k := range slices.Sorted(maps.Keys(exprs)) {
+		v.expr(file, exprs[k], append(slices.Clone(at), k)...)
+	}
+}
+
 // A service unit's name may hold "-", other kinds not.
 var kindForm = regexp.MustCompile(`^(?:svc\.[a-z0-9_{}.-]+|[a-z0-9_{}.]+)$`)
 
@@ -250,9 +257,7 @@ func (v *validator) clues(f string, list []Clue, where ...any) {
 		}
 		v.oneOf(f, c.Strength, strengths, at("strength")...)
 		v.oneOf(f, c.Relation, relations, at("relation")...)
-		for k, e := range c.Where {
-			v.expr(f, e, at("where", k)...)
-		}
+		v.where(f, c.Where, at("where")...)
 		if c.Why != (Text{}) {
 			v.both(f, c.Why, at("why")...)
 		}
@@ -276,9 +281,7 @@ func (v *validator) consequences(ft *Fault) {
 			v.at(f, fmt.Sprintf("%s explains %s too: only the stronger cause may", e.Fault, ft.ID), "explains", i, "fault")
 		}
 		v.oneOf(f, e.Relation, relations, "explains", i, "relation")
-		for k, x := range e.Where {
-			v.expr(f, x, "explains", i, "where", k)
-		}
+		v.where(f, e.Where, "explains", i, "where")
 		if e.Why != (Text{}) {
 			v.both(f, e.Why, "explains", i, "why")
 		}

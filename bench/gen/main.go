@@ -152,6 +152,8 @@ func (g *gen) fill(b []byte, t template) []byte {
 var (
 	nodes = []string{"gpu-n017", "gpu-n018", "gpu-n019", "gpu-n020"}
 	cards = []string{"0000:1b:00", "0000:43:00", "0000:52:00", "0000:61:00", "0000:9d:00", "0000:c3:00", "0000:d1:00", "0000:df:00"}
+	nics  = []string{"0000:19:00", "0000:3b:00", "0000:4c:00", "0000:5d:00", "0000:9b:00", "0000:bb:00", "0000:cb:00", "0000:db:00"}
+	ports = []string{"0000:15:01", "0000:37:01", "0000:48:01", "0000:59:01", "0000:97:01", "0000:b7:01", "0000:c7:01", "0000:d7:01"}
 	users = []string{"root", "ops", "ubuntu", "slurm", "mlu"}
 )
 
@@ -190,6 +192,12 @@ func (g *gen) hole(b []byte, name string, arg int) []byte {
 		return strconv.AppendFloat(b, 1.7+9/(1+float64(g.step)/2e5)+g.rng.Float64()/8, 'f', 4, 64)
 	case "pci":
 		return append(b, cards[g.rng.IntN(len(cards))]...)
+	case "nic":
+		return append(b, nics[g.rng.IntN(len(nics))]...)
+	case "port":
+		return append(b, ports[g.rng.IntN(len(ports))]...)
+	case "pid": // of a worker: the same few come again
+		return strconv.AppendInt(b, 41200+7*g.rng.Int64N(32), 10)
 	case "ip":
 		return fmt.Appendf(b, "10.%d.%d.%d", g.rng.IntN(4), g.rng.IntN(256), g.rng.IntN(256))
 	case "mac":

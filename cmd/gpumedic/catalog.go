@@ -32,16 +32,21 @@ func (c *cli) catalogCmd() *cobra.Command {
 	return cmd
 }
 
+func (c *cli) langAndCatalog(language, dir string) (string, *catalog.Catalog, error) {
+	l, err := outputLang(language)
+	if err != nil {
+		return "", nil, err
+	}
+	cat, err := c.loadCatalog(dir)
+	return l, cat, err
+}
+
 func (c *cli) catalogList(dir, language *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "list all faults with layer, severity and first action", Args: cobra.NoArgs,
 		Example: "  gpumedic catalog list | grep hardware",
 		RunE: func(*cobra.Command, []string) error {
-			l, err := outputLang(*language)
-			if err != nil {
-				return err
-			}
-			cat, err := c.loadCatalog(*dir)
+			l, cat, err := c.langAndCatalog(*language, *dir)
 			if err != nil {
 				return err
 			}
@@ -65,11 +70,7 @@ func (c *cli) catalogShow(dir, language *string) *cobra.Command {
 			if len(args) != 1 {
 				return usage(errors.New("read arguments: one fault id is needed"), "gpumedic catalog list shows the ids")
 			}
-			l, err := outputLang(*language)
-			if err != nil {
-				return err
-			}
-			cat, err := c.loadCatalog(*dir)
+			l, cat, err := c.langAndCatalog(*language, *dir)
 			if err != nil {
 				return err
 			}

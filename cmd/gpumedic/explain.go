@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,14 +17,17 @@ func (c *cli) explainCmd() *cobra.Command {
 	var format, language, dir string
 	cmd := &cobra.Command{
 		Use:   "explain WHAT",
-		Short: "what an Xid, an error code or a fault means, and what to do",
+		Short: "what an Xid, an error code, an exit code, a setting or a fault means, and what to do",
 		Long: `explain tells what a code, a fault or a log line means: class, causes, action,
 what it follows, what is often said about it and wrong, sources.
 
 WHAT is a code (xid 94, sxid 20034, cuda 700, nvml 18, CUDA_ERROR_...,
-ncclSystemError, rminit 0x62:0x40), a fault id, a whole log line, or free words.`,
+ncclSystemError, rminit 0x62:0x40), an exit code or signal (exit 137, -9, SIGBUS),
+a setting (NCCL_IB_DISABLE), a fault id, a whole log line, or free words.`,
 		Example: `  gpumedic explain xid 94
   gpumedic explain cuda 700 --lang zh
+  gpumedic explain exit 137
+  gpumedic explain NCCL_IB_DISABLE
   gpumedic explain row-remap-failure
   gpumedic explain 掉卡
   gpumedic explain --format json sxid 20034`,
@@ -67,4 +71,20 @@ func writePage(w io.Writer, p *explain.Page, format string) error {
 		return e.Encode(p)
 	}
 	return usage(fmt.Errorf("read --format: unknown format %q", format), "formats are text and json")
+}
+
+// exitCodes lets "explain -9" and "explain exit -11" through: a number behind a dash,
+// as Python writes exit codes, would be a flag. So would --shm-size, which -- lets
+// through.
+func exitCodes(args []string) []string {
+	if len(args) == 0 || args[0] != "explain" {
+		return args
+	}
+	out := slices.Clone(args)
+	for i, a := range out {
+		if n, ok := strings.CutPrefix(a, "-"); ok && n != "" && strings.Trim(n, "0123456789") == "" {
+			out[i] = "exit:" + a
+		}
+	}
+	return out
 }

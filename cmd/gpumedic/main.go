@@ -36,7 +36,7 @@ type cli struct {
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
 	c := &cli{in: in, out: out, err: errw}
 	root := c.root()
-	root.SetArgs(args)
+	root.SetArgs(exitCodes(args))
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errw)

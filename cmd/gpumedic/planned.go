@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -22,11 +24,11 @@ var planned = map[string]string{
 
 func (c *cli) plannedCmds() []*cobra.Command {
 	var out []*cobra.Command
-	for name, hint := range planned {
+	for _, name := range slices.Sorted(maps.Keys(planned)) {
 		out = append(out, &cobra.Command{
 			Use: name, Hidden: true, DisableFlagParsing: true,
 			RunE: func(*cobra.Command, []string) error {
-				return hinted{fmt.Errorf("%s: not part of this version", name), hint, gpumedic.ExitUnknown}
+				return hinted{fmt.Errorf("%s: not part of this version", name), planned[name], gpumedic.ExitUnknown}
 			},
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gpumedic/gpumedic/catalog"
@@ -44,12 +46,7 @@ func Page(w io.Writer, c *catalog.Catalog, f *catalog.Fault, l string) error {
 	return p.Flush()
 }
 
-func (p *writer) say(en, zh string) string {
-	if p.l == "zh" {
-		return zh
-	}
-	return en
-}
+func (p *writer) say(en, zh string) string { return lang.Pick(p.l, en, zh) }
 
 func (p *writer) head(s string) { fmt.Fprintf(p, "\n## %s\n\n", s) }
 
@@ -60,7 +57,7 @@ func (p *writer) clues(title string, list []catalog.Clue) {
 	p.head(title)
 	for _, c := range list {
 		fmt.Fprintf(p, "- `%s`", strings.ReplaceAll(c.Signal, " | ", "`, `"))
-		for _, k := range sortedKeys(c.Where) {
+		for _, k := range slices.Sorted(maps.Keys(c.Where)) {
 			fmt.Fprintf(p, ", %s `%s`", k, c.Where[k])
 		}
 		if c.MinCount > 1 {

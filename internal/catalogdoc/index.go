@@ -4,20 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"sort"
 
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/lang"
 )
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
-}
 
 // Index writes the table of all faults, by layer.
 func Index(w io.Writer, c *catalog.Catalog, l string) error {

@@ -8,7 +8,8 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
@@ -73,12 +74,7 @@ func unmet(want map[string]string, rep *gpumedic.Report) []string {
 	if len(rep.Findings) > 0 && rep.Findings[0].Role == gpumedic.RoleRoot {
 		top = rep.Findings[0]
 	}
-	keys := make([]string, 0, len(want))
-	for k := range want {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(want)) {
 		w, got := want[k], ""
 		switch k {
 		case "fault":
@@ -223,11 +219,11 @@ func mismatch(m *catalog.Matcher, want map[string]string, s *gpumedic.Signal) st
 	if s.Kind != kind && !(strings.Contains(kind, "{") && couldBe(kind, s.Kind)) {
 		return fmt.Sprintf("kind is %s, want %s", s.Kind, kind)
 	}
-	for k, w := range want {
+	for _, k := range slices.Sorted(maps.Keys(want)) {
 		if k == "kind" {
 			continue
 		}
-		got := part(s, k)
+		w, got := want[k], part(s, k)
 		if got == w || gpumedic.NormalPCI(w) != "" && got == gpumedic.NormalPCI(w) {
 			continue
 		}

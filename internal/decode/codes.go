@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
@@ -20,7 +21,7 @@ func (d *Decoder) rminit(f *fields) {
 	if !ok2 {
 		st = nil
 	}
-	f.set("catalogued", yesNo(s != nil && st != nil))
+	f.set("catalogued", gpumedic.YesNo(s != nil && st != nil))
 	var classes []string
 	if s != nil {
 		f.set("stage_name", strings.ToLower(s.Name))
@@ -108,7 +109,7 @@ func (d *Decoder) aerBits(f *fields, sev, status, mask string) {
 	for _, m := range aerBitRE.FindAllStringSubmatch(f.text+"\n"+f.get("bit_names"), -1) {
 		for _, c := range []bool{true, false} {
 			for _, b := range d.tables.AERBits(c) {
-				if strings.EqualFold(b.Name, m[2]) && m[1] == itoa(b.Bit) {
+				if strings.EqualFold(b.Name, m[2]) && m[1] == strconv.Itoa(b.Bit) {
 					add(b, false)
 				}
 			}
@@ -177,7 +178,7 @@ func (d *Decoder) cuda(f *fields) {
 	if !ok {
 		return
 	}
-	f.set("number", itoa(c.Number))
+	f.set("number", strconv.Itoa(c.Number))
 	f.set("symbol", c.Symbol)
 	f.set("class", c.Class)
 	f.set("action", c.Action)
@@ -288,7 +289,7 @@ func (d *Decoder) nvml(f *fields) {
 	if !ok || c.API != "nvml" {
 		return
 	}
-	f.set("number", itoa(c.Number))
+	f.set("number", strconv.Itoa(c.Number))
 	f.set("symbol", c.Symbol)
 	f.set("class", c.Class)
 	f.set("action", c.Action)

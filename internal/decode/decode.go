@@ -18,23 +18,19 @@ type Decoder struct {
 // New makes a decoder on the vendor's tables.
 func New(t *catalog.TableSet) *Decoder { return &Decoder{tables: t} }
 
-// Names lists the decoders that a matcher may name in `decode:`.
-func Names() []string {
-	return []string{"aer", "collective", "cuda", "exit", "nccl", "nvml", "oom", "rminit", "sxid", "xid"}
-}
-
-// Known reports whether there is a decoder of that name.
-func Known(name string) bool {
-	for _, n := range Names() {
-		if n == name {
-			return true
-		}
-	}
-	return false
+// decoders are what a matcher may name in `decode:`.
+var decoders = map[string]func(*Decoder, *fields){
+	"aer": (*Decoder).aer, "collective": (*Decoder).collective, "count": (*Decoder).count, "cuda": (*Decoder).cuda,
+	"exit": (*Decoder).exit, "nccl": (*Decoder).nccl, "nvml": (*Decoder).nvml, "oom": (*Decoder).oom,
+	"rminit": (*Decoder).rminit, "sxid": (*Decoder).sxid, "xid": (*Decoder).xid,
 }
 
 // Decode runs one decoder on a signal; an unknown name does nothing.
 func (d *Decoder) Decode(name string, sig *gpumedic.Signal) {
+	decode := decoders[name]
+	if decode == nil {
+		return
+	}
 	if sig.Fields == nil {
 		sig.Fields = map[string]string{}
 	}
@@ -42,30 +38,7 @@ func (d *Decoder) Decode(name string, sig *gpumedic.Signal) {
 	for k := range sig.Fields {
 		f.given[k] = true
 	}
-	switch name {
-	case "xid":
-		d.xid(&f)
-	case "sxid":
-		d.sxid(&f)
-	case "rminit":
-		d.rminit(&f)
-	case "aer":
-		d.aer(&f)
-	case "cuda":
-		d.cuda(&f)
-	case "nvml":
-		d.nvml(&f)
-	case "nccl":
-		d.nccl(&f)
-	case "collective":
-		d.collective(&f)
-	case "exit":
-		d.exit(&f)
-	case "oom":
-		d.oom(&f)
-	case "count":
-		d.count(&f)
-	}
+	decode(d, &f)
 }
 
 // fields is the signal under decoding.

@@ -15,7 +15,7 @@ import (
 const longestText = 64 << 10
 
 // caughtRE recognises programs that expect the refusal and go on.
-var caughtRE = lazyre.New(`(?i)\b(?:skip(?:ping|ped)? (?:this |the |)?(?:batch|sample|step)|retry(?:ing)? (?:with|on|batch)|trying (?:a )?(?:smaller|with)|(?:decreas|reduc)(?:ing|ed) (?:the )?batch|batch.?size \d+ failed|will try (?:again|with))`)
+var caughtRE = lazyre.New(`(?i)\b(?:skip(?:ping|ped)? (?:this |the |)?(?:batch|sample|step)|retry(?:ing)? (?:with|on|batch)|trying (?:a )?(?:smaller|with)|(?:decreas|reduc)(?:ing|ed) (?:the )?batch|batch.?size \d+ failed|will try (?:again|with)|attempting to recover|\bhalving\b)`)
 
 // oom reads a refusal of memory: PyTorch's text, and the fields *_size of matchers for
 // the others. It turns every quantity into *_bytes and *_text, and judges.
@@ -161,7 +161,7 @@ func (f *fields) putMemory(m *memory) {
 	if m.underflow {
 		f.set("underflow", "yes")
 	}
-	if m.own.ok && m.reserved.ok && m.own.n >= m.reserved.n {
+	if !m.cut && m.own.ok && m.reserved.ok && m.own.n >= m.reserved.n {
 		f.putSize("nonframework", m.own.n-m.reserved.n)
 		if m.total.ok {
 			f.set("nonframework_percent", tenth(100*share(m.own.n-m.reserved.n, m.total)))

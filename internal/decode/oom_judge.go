@@ -35,6 +35,8 @@ func (m *memory) judge() (kind, why string) {
 		return oomCapacity, "process_limit"
 	case m.spilled() > 0:
 		return oomCapacity, "spilled_to_host"
+	case m.cut:
+		return oomUnknown, "figures_missing"
 	case m.requested.ok && m.free.ok && m.free.n >= m.requested.n:
 		return oomUnknown, "free_above_request"
 	case m.othersAtFault():

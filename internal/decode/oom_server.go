@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/gpumedic/gpumedic"
 )
 
 // serverMemory reads what inference servers say about their share of a card. The
@@ -84,7 +86,7 @@ func (f *fields) profile() {
 	total, before := f.number("total_bytes"), f.number("before_bytes")
 	kv := f.number("kv_bytes")
 	if kv.ok {
-		f.set("kv_room", map[bool]string{true: "yes", false: "no"}[kv.n > 0])
+		f.set("kv_room", gpumedic.YesNo(kv.n > 0))
 		if kv.n < 0 {
 			f.putSize("missing", -kv.n)
 		}
@@ -92,7 +94,7 @@ func (f *fields) profile() {
 	if before.ok && total.ok {
 		f.putSize("other", before.n)
 		f.set("other_percent", tenth(100*share(before.n, total)))
-		f.set("occupied", yesNo(before.n >= max(3<<29, total.n/20)))
+		f.set("occupied", gpumedic.YesNo(before.n >= max(3<<29, total.n/20)))
 		f.fitsBeside(total, before)
 	}
 }

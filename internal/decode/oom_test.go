@@ -70,6 +70,11 @@ func TestOOMGenerations(t *testing.T) {
 		"oom_kind=capacity device_index= listed_self=yes")
 	f("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.20 GiB is free. Including non-PyTorch memory, this process has 77.90 GiB memory in use. Of the allocated memory 12.00 GiB is allocated by PyTorch, and 500.00 MiB is reserved by PyTorch but unallocated. … try setting PYTORCH_ALLOC_CONF=expandable_segments:True",
 		"oom_kind=capacity nonframework_percent=82.7 expandable_env=PYTORCH_ALLOC_CONF")
+	// Cut by a logger: the last number is enough, without it nothing is known.
+	f("CUDA out of memory. Tried to allocate 546.00 MiB. GPU 0 has a total capacity of 15.77 GiB of which 514.19 MiB is free. Process 731045 has 15.25 GiB memory in use. Of the allocated memory 13.73 GiB is allocated by PyTorch, with 46.00 MiB allocated in private pools (e.g., CUDA Graphs), and 736.86 MiB is",
+		"oom_kind=fragmentation oom_grade=weak unallocated_text=737MiB")
+	f("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.20 GiB is free. Including non-PyTorch memory, this process has 77.90 GiB memory in use. Of the allocated memory 12.00 GiB is allocated by PyTorch, and 500.",
+		"oom_kind=unknown oom_why=figures_missing nonframework_percent=")
 	// Cached above the request is no fragmentation on a full card.
 	f("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 79.15 GiB of which 5.00 MiB is free. Including non-PyTorch memory, this process has 79.14 GiB memory in use. Of the allocated memory 77.00 GiB is allocated by PyTorch, and 400.00 MiB is reserved by PyTorch but unallocated."+hint,
 		"oom_kind=capacity")

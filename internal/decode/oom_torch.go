@@ -19,6 +19,7 @@ type memory struct {
 	underflow              bool // a figure was nonsense and was dropped
 	listedSelf             bool // "Process N" is this process itself
 	estimated              bool // other is what remains, not what was listed
+	cut                    bool // the text ends before its last figures
 	other                  amount
 }
 
@@ -39,7 +40,8 @@ var torchTexts = []struct {
 	{sizeIn(`(?:of which (SIZE) is free|[;(,] ?(SIZE) free\b|Free \(according to CUDA\)\s*: (SIZE))`), func(m *memory) *amount { return &m.free }},
 	{sizeIn(`(?:(SIZE) already allocated|(SIZE) is allocated by PyTorch|MPS allocated: (SIZE)|Currently allocated\s*: (SIZE))`), func(m *memory) *amount { return &m.allocated }},
 	{sizeIn(`(SIZE) (?:reserved in total by PyTorch|cached\b)`), func(m *memory) *amount { return &m.reserved }},
-	{sizeIn(`(SIZE) is reserved by PyTorch but unallocated`), func(m *memory) *amount { return &m.unallocated }},
+	// It is the last figure: a log that cuts its lines may leave no more than the number.
+	{sizeIn(`(?:(SIZE) is reserved by PyT|by PyTorch,.* and (SIZE)(?: i?s?| is [a-z]+(?: by?)?)?$)`), func(m *memory) *amount { return &m.unallocated }},
 	{sizeIn(`(SIZE) allocated in private pools`), func(m *memory) *amount { return &m.private }},
 	{sizeIn(`(?:(SIZE) allowed\b|max allowed: (SIZE)|PyTorch limit \([^)]*\)\s*: (SIZE))`), func(m *memory) *amount { return &m.allowed }},
 	{sizeIn(`this process has (SIZE) memory in use`), func(m *memory) *amount { return &m.own }},
@@ -73,6 +75,7 @@ func readTorch(text string) memory {
 			break
 		}
 	}
+	m.cut = strings.Contains(text, " of which ") && !m.unallocated.ok && !m.underflow
 	if d := torchDeviceRE.FindStringSubmatch(text); d != nil {
 		m.device = plain(d[1])
 	}

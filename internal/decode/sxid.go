@@ -20,7 +20,7 @@ var (
 func (d *Decoder) sxid(f *fields) {
 	code, ok := atoi(f.get("code"))
 	row, known := d.tables.SXid(code)
-	f.set("catalogued", yesNo(ok && known))
+	f.set("catalogued", gpumedic.YesNo(ok && known))
 	word := f.get("severity")
 	if word == "" {
 		if m := sxidWordRE.FindStringSubmatch(f.text); m != nil {
@@ -68,7 +68,7 @@ func (f *fields) sxidText() {
 			f.sig.Subject.Link = plain(l)
 		}
 	}
-	f.set("first", yesNo(sxidTailRE.MatchString(f.text)))
+	f.set("first", gpumedic.YesNo(sxidTailRE.MatchString(f.text)))
 	reason := sxidRecords.ReplaceAllString(f.text, "")
 	reason = sxidTailRE.ReplaceAllString(sxidHeadRE.ReplaceAllString(reason, ""), "")
 	f.set("reason", token(reason))

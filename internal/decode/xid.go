@@ -25,7 +25,7 @@ func (d *Decoder) xid(f *fields) {
 		return
 	}
 	row, known := d.tables.Xid(code)
-	f.set("catalogued", yesNo(known))
+	f.set("catalogued", gpumedic.YesNo(known))
 	f.sig.Level = gpumedic.LevelAbnormal
 	if known {
 		f.sig.Level = row.Level
@@ -126,10 +126,3 @@ var (
 	powerCableRE = lazyre.New(`(?i)power (?:cable|connector)|auxiliary power`)
 	infoRE       = lazyre.New(`(?i)errorString\s+(.+?)(?:,\s*Info\s+(0x[0-9a-f]+|[0-9a-f]+))?\s*$`)
 )
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}

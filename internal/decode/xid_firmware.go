@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic/internal/lazyre"
@@ -115,18 +116,13 @@ func (d *Decoder) recoveryOf(s string) (recovery, code string) {
 	code = strings.TrimPrefix(strings.ToLower(m[1]), "0x")
 	for _, name := range []string{m[2], m[3]} {
 		if r, ok := d.tables.RecoveryNamed(name); ok && name != "" {
-			return r.Token, itoa(r.Code)
+			return r.Token, strconv.Itoa(r.Code)
 		}
 	}
-	if n, ok := word32(code); ok && code != "" && m[2] == "" {
-		if r, ok := d.tables.Recovery(int(n)); ok {
-			return r.Token, itoa(r.Code)
-		}
-	}
-	// A name that is new to us, or cut short, with a number that we know.
+	// A number alone, or with a name that is new to us or cut short.
 	if n, ok := word32(code); ok && code != "" {
 		if r, ok := d.tables.Recovery(int(n)); ok {
-			return r.Token, itoa(r.Code)
+			return r.Token, strconv.Itoa(r.Code)
 		}
 	}
 	return "", plain(code)

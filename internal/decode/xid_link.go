@@ -10,8 +10,6 @@ import (
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 var (
 	nvlink4RE   = lazyre.New(`(?i)(?:\ba\s+)?(\bnon-?fatal|\bfatal)?\s*error detected on link\s+(\d+)`)
 	registersRE = lazyre.New(`\(\s*(0x[0-9a-fA-F]+(?:\s*,\s*0x[0-9a-fA-F]+)*)\s*,?\s*\)?`)
@@ -68,7 +66,7 @@ func (d *Decoder) registerBits(words []string) (verdict string, bits []string) {
 				continue
 			}
 			v := d.tables.NVLink4Bit(i, b)
-			bits = append(bits, itoa(i+1)+"."+itoa(b)+":"+v)
+			bits = append(bits, strconv.Itoa(i+1)+"."+strconv.Itoa(b)+":"+v)
 			worst = max(worst, slices.Index(catalog.LinkVerdicts, v))
 		}
 	}
@@ -114,7 +112,7 @@ func (d *Decoder) nvlink5(code int, f *fields) {
 		f.set("xc", m[1])
 	}
 	if m := injRE.FindStringSubmatch(f.text); m != nil {
-		f.set("injected", yesNo(m[1] != "0"))
+		f.set("injected", gpumedic.YesNo(m[1] != "0"))
 	}
 	f.linkNumber()
 	m := regs5RE.FindStringSubmatch(f.text)
@@ -194,7 +192,7 @@ func (d *Decoder) nvlink5Table(code int, words []string, f *fields) {
 		f.nvlink5Default()
 	}
 	if r := rows[0].Reason; r >= 0 && len(rows) == 1 {
-		f.set("link_down_reason", itoa(r))
+		f.set("link_down_reason", strconv.Itoa(r))
 		if reason, ok := d.tables.LinkReason(r); ok {
 			f.set("link_down_text", reason.Token)
 		}
@@ -221,7 +219,7 @@ func layout(rows []catalog.NVLink5Match) string {
 // subcode is the sub-unit number in IntrInfo: bits 9:5 before R575, 6:0 since.
 func subcode(old bool, intr uint32) string {
 	if old {
-		return itoa(int(intr >> 5 & 0x1f))
+		return strconv.Itoa(int(intr >> 5 & 0x1f))
 	}
-	return itoa(int(intr & 0x7f))
+	return strconv.Itoa(int(intr & 0x7f))
 }

@@ -3,6 +3,7 @@ package decode
 import (
 	"strings"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
@@ -94,7 +95,6 @@ var repairTexts = []struct {
 	{"inforom", "inforom_write", "recording"},
 	{"disabled retirement", "disabled", "recording"},
 	{"address retrieval", "address_error", "recording"},
-	{"address", "", ""}, // a place, no reason
 	{"internal", "internal", "recording"},
 	{"unable to retire page", "page_retire_failed", "recording"},
 	{"already retired", "page_already_retired", "pending"},
@@ -119,7 +119,7 @@ func (f *fields) repair(code int) {
 		return
 	}
 	for _, t := range repairTexts {
-		if t.detail != "" && strings.Contains(low, t.has) {
+		if strings.Contains(low, t.has) {
 			f.set("detail", t.detail)
 			f.set("detail_class", t.class)
 			break
@@ -170,7 +170,7 @@ func (f *fields) channelRepair() bool {
 		f.set("what", strings.ToLower(m[1]))
 		f.set("index", plain(m[2]))
 		f.set("place", token(m[3])+plain(m[4]))
-		f.set("pair", yesNo(m[5] != ""))
+		f.set("pair", gpumedic.YesNo(m[5] != ""))
 		f.set("activate", token(m[6]))
 		f.set("detail", token(m[1])+"_repair_new")
 		return true

@@ -48,7 +48,7 @@ func (w *world) choose(all []*hypothesis) (roots []*hypothesis, beaten []loss) {
 	roots = w.mergePeers(roots)
 	w.markStale(roots)
 	sort.SliceStable(roots, func(i, j int) bool {
-		a, b := w.value(roots[i]), w.value(roots[j])
+		a, b := w.value(roots[i], roots), w.value(roots[j], roots)
 		if math.Abs(a-b) > 1e-9 {
 			return a > b
 		}
@@ -261,7 +261,7 @@ func (w *world) sameMoment(a, b *hypothesis) bool {
 
 // value ranks roots: how sure, how much it explains, how bad, and the earlier one of
 // two that may belong together.
-func (w *world) value(h *hypothesis) float64 {
+func (w *world) value(h *hypothesis, roots []*hypothesis) float64 {
 	kinds := map[string]bool{}
 	for i := range h.why {
 		kinds[w.signals[i].Kind] = true
@@ -269,6 +269,9 @@ func (w *world) value(h *hypothesis) float64 {
 	v := h.score + 0.3*math.Min(float64(len(kinds)), 5) + 0.1*math.Min(float64(len(h.merged)), 4)
 	if h.stale {
 		v -= 10
+	}
+	if h.rule.Layer == "software" && w.hardwareFirst(h, roots) {
+		v -= 2 // no verdict on a program against a witness of hardware
 	}
 	switch h.rule.Severity {
 	case "critical":
@@ -281,6 +284,22 @@ func (w *world) value(h *hypothesis) float64 {
 		v -= 1.5
 	}
 	return v
+}
+
+// hardwareFirst reports whether a grave fault of the hardware hit the same GPU (or, where
+// the program's GPU is unknown, its node) in the hour before.
+func (w *world) hardwareFirst(h *hypothesis, roots []*hypothesis) bool {
+	for _, r := range roots {
+		if r.rule.Layer != "hardware" || r.stale || r.score < triggerOdds["moderate"] ||
+			r.rule.Severity != gpumedic.SeverityCritical && r.rule.Severity != gpumedic.SeverityError ||
+			!sameNode(r.at.node, h.at.node) || h.at.gpu != "" && r.at.gpu != "" && h.at.gpu != r.at.gpu {
+			continue
+		}
+		if d, ok := w.anchor(h).First.Sub(w.anchor(r).First); !ok || d > -10*time.Second && d < time.Hour {
+			return true
+		}
+	}
+	return false
 }
 
 // markStale finds roots of an earlier life of the machine: it was started again since,

@@ -1,6 +1,8 @@
 package diagnose
 
-import "math"
+import (
+	"math"
+)
 
 // Calibration of scores: confidence = logistic(slope*score + offset), kept within
 // [floor, ceiling], since neither is a catalog ever complete nor a log. Fitted on

@@ -1,7 +1,10 @@
 package diagnose
 
 import (
-	"sort"
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
@@ -91,16 +94,11 @@ func signature(s *gpumedic.Signal) string {
 		b.WriteString(p)
 	}
 	b.WriteByte(0)
-	b.WriteString(number(s.Subject.Process.PID))
+	b.WriteString(strconv.Itoa(s.Subject.Process.PID))
 	if s.Subject.Rank != nil {
-		b.WriteString("r" + number(*s.Subject.Rank))
+		b.WriteString("r" + strconv.Itoa(*s.Subject.Rank))
 	}
-	keys := make([]string, 0, len(s.Fields))
-	for k := range s.Fields {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(s.Fields)) {
 		b.WriteByte(0)
 		b.WriteString(k)
 		b.WriteByte('=')
@@ -127,6 +125,8 @@ type world struct {
 	rank    []int // by signal: its place in the order of events
 	step    []int // the same counted in abnormal signals only: how near two are
 	byKind  map[string][]int
+	byNode  map[string]map[string][]int // the same by kind and node: a fleet's log has thousands
+	verdict []int                       // signals in which the driver itself names a cause or a recovery
 	lang    string
 }
 
@@ -155,17 +155,9 @@ func verdict(c Conclusion) string {
 }
 
 func (e *Engine) world(lang string) *world {
-	w := &world{cat: e.cat, rules: e.rules, lang: lang, byKind: map[string][]int{}}
-	keys := make([]string, 0, len(e.byKey))
-	for k := range e.byKey {
-		keys = append(keys, k)
-	}
-	sort.Slice(keys, func(i, j int) bool {
-		a, b := e.byKey[keys[i]], e.byKey[keys[j]]
-		if a.Order != b.Order {
-			return a.Order.Before(b.Order)
-		}
-		return keys[i] < keys[j]
+	w := &world{cat: e.cat, rules: e.rules, lang: lang, byKind: map[string][]int{}, byNode: map[string]map[string][]int{}}
+	keys := slices.SortedFunc(maps.Keys(e.byKey), func(a, b string) int {
+		return cmp.Or(e.byKey[a].Order.Compare(e.byKey[b].Order), cmp.Compare(a, b))
 	})
 	for _, k := range keys {
 		w.signals = append(w.signals, *e.byKey[k])
@@ -176,7 +168,15 @@ func (e *Engine) world(lang string) *world {
 	w.where = make([]place, len(w.signals))
 	for i := range w.signals {
 		w.where[i] = w.locate(&w.signals[i])
-		w.byKind[w.signals[i].Kind] = append(w.byKind[w.signals[i].Kind], i)
+		kind, node := w.signals[i].Kind, w.where[i].node
+		w.byKind[kind] = append(w.byKind[kind], i)
+		if w.byNode[kind] == nil {
+			w.byNode[kind] = map[string][]int{}
+		}
+		w.byNode[kind][node] = append(w.byNode[kind][node], i)
+		if w.signals[i].Field("caused_by") != "" || w.signals[i].Field("recovery") != "" {
+			w.verdict = append(w.verdict, i)
+		}
 	}
 	return w
 }

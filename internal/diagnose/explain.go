@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/catalog"
 )
 
 // explainSignals marks the signals that the catalog lists as consequences.
@@ -25,8 +26,8 @@ func (w *world) explainSignals(h *hypothesis) {
 // consequencesOf are the signals that one entry of `explains` covers.
 func (w *world) consequencesOf(h *hypothesis, e *explain) []int {
 	var out []int
-	for _, i := range w.candidates(e.kinds) {
-		if fits(&w.signals[i], e.kinds, e.where) && w.related(h, i, e.Relation) &&
+	for _, i := range w.candidatesFor(h, e.kinds, e.Relation) {
+		if fits(&w.signals[i], e.where) && w.related(h, i, e.Relation) &&
 			w.within(h, i, e.Before, e.After, defaultSlack, defaultAfter) {
 			out = append(out, i)
 		}
@@ -41,7 +42,7 @@ func (w *world) explainByDriver(h *hypothesis) {
 	if h.rule.Layer == "software" && h.rule.Scope == "node" {
 		return
 	}
-	for i := range w.signals {
+	for _, i := range w.verdict {
 		s := &w.signals[i]
 		if h.owned[i] || h.explains(i) {
 			continue
@@ -74,14 +75,14 @@ func (w *world) holdsXid(h *hypothesis, code string) bool {
 
 // explainFaults marks the triggers of other hypotheses that the catalog calls
 // consequences of this fault as a whole.
-func (w *world) explainFaults(h *hypothesis, all []*hypothesis) {
+func (w *world) explainFaults(h *hypothesis, byFault map[string][]*hypothesis) {
 	for n := range h.rule.explains {
 		e := &h.rule.explains[n]
 		if e.Fault == "" {
 			continue
 		}
-		for _, o := range all {
-			if o == h || o.rule.ID != e.Fault {
+		for _, o := range byFault[e.Fault] {
+			if o == h {
 				continue
 			}
 			for _, i := range o.triggers {
@@ -95,12 +96,7 @@ func (w *world) explainFaults(h *hypothesis, all []*hypothesis) {
 	}
 }
 
-func text(lang, en, zh string) string {
-	if lang == "zh" {
-		return zh
-	}
-	return en
-}
+func text(lang, en, zh string) string { return catalog.Text{EN: en, ZH: zh}.In(lang) }
 
 // level is the highest level among a hypothesis's triggers.
 func (w *world) level(h *hypothesis) gpumedic.Level {

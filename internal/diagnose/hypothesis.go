@@ -1,8 +1,11 @@
 package diagnose
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"sort"
+	"strconv"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/topo"
@@ -46,17 +49,16 @@ func (w *world) hypotheses() []*hypothesis {
 		for t := range f.triggers {
 			c := &f.triggers[t]
 			for _, i := range w.candidates(c.kinds) {
-				if fits(&w.signals[i], c.kinds, c.where) {
+				if fits(&w.signals[i], c.where) {
 					w.suggest(byKey, f, c, i)
 				}
 			}
 		}
 	}
 	all := make([]*hypothesis, 0, len(byKey))
-	for _, h := range byKey {
-		all = append(all, h)
+	for _, k := range slices.Sorted(maps.Keys(byKey)) {
+		all = append(all, byKey[k])
 	}
-	sort.Slice(all, func(i, j int) bool { return all[i].key < all[j].key })
 	all = w.absorbUnplaced(all)
 	out := all[:0]
 	for _, h := range all {
@@ -64,8 +66,12 @@ func (w *world) hypotheses() []*hypothesis {
 			out = append(out, h)
 		}
 	}
+	byFault := map[string][]*hypothesis{}
 	for _, h := range out {
-		w.explainFaults(h, out)
+		byFault[h.rule.ID] = append(byFault[h.rule.ID], h)
+	}
+	for _, h := range out {
+		w.explainFaults(h, byFault)
 	}
 	return out
 }
@@ -74,14 +80,30 @@ func (w *world) hypotheses() []*hypothesis {
 func (w *world) candidates(kinds []string) []int {
 	var out []int
 	for kind, list := range w.byKind {
-		for _, k := range kinds {
-			if gpumedic.KindMatches(k, kind) {
-				out = append(out, list...)
-				break
-			}
+		if matchesAny(kinds, kind) {
+			out = append(out, list...)
 		}
 	}
 	sort.Ints(out)
+	return out
+}
+
+// candidatesFor leaves out those on other nodes, which no relation but the widest ties to
+// a hypothesis.
+func (w *world) candidatesFor(h *hypothesis, kinds []string, relation string) []int {
+	if relation == "" {
+		relation = defaultRelation(h.rule.Scope)
+	}
+	if h.at.node == "" || relation == "any" || relation == "same_rank" {
+		return w.candidates(kinds)
+	}
+	var out []int
+	for kind, on := range w.byNode {
+		if matchesAny(kinds, kind) {
+			out = append(append(out, on[h.at.node]...), on[""]...)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 
@@ -137,7 +159,7 @@ func (w *world) onlyTroubled(node string, among []string, i int) string {
 			continue
 		}
 		if among != nil {
-			if !contains(among, p) {
+			if !slices.Contains(among, p) {
 				continue
 			}
 		} else if w.where[i].port != "" && w.topo.Above(node, w.where[i].port, p) == topo.No {
@@ -149,15 +171,6 @@ func (w *world) onlyTroubled(node string, among []string, i int) string {
 		found = p
 	}
 	return found
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func scopeKey(scope string, p place) string {
@@ -172,7 +185,7 @@ func scopeKey(scope string, p place) string {
 		return p.node + "|?"
 	case "process":
 		if p.pid != 0 {
-			return p.node + "|pid:" + number(p.pid)
+			return p.node + "|pid:" + strconv.Itoa(p.pid)
 		}
 		if p.gpu != "" {
 			return p.gpu
@@ -182,9 +195,9 @@ func scopeKey(scope string, p place) string {
 		return p.node + "|" + p.port
 	case "rank":
 		if p.rank != nil {
-			return number(*p.rank)
+			return strconv.Itoa(*p.rank)
 		}
-		return p.node + "|pid:" + number(p.pid)
+		return p.node + "|pid:" + strconv.Itoa(p.pid)
 	case "job":
 		return ""
 	}
@@ -382,8 +395,8 @@ func (w *world) enoughTriggers(h *hypothesis) bool {
 func (w *world) hits(h *hypothesis, c *clue) []int {
 	var out []int
 	n := 0
-	for _, i := range w.candidates(c.kinds) {
-		if !fits(&w.signals[i], c.kinds, c.where) || !w.related(h, i, c.Relation) ||
+	for _, i := range w.candidatesFor(h, c.kinds, c.Relation) {
+		if !fits(&w.signals[i], c.where) || !w.related(h, i, c.Relation) ||
 			!w.within(h, i, c.Before, c.After, defaultBefore, defaultAfter) {
 			continue
 		}

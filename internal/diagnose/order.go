@@ -11,8 +11,8 @@ import (
 // returns each one's place. It must be a total order although some signals have wall
 // times, some only time since boot and some none: a signal without time takes the time
 // of the one before it in its input (the one after it, at the start). Inputs that
-// have no wall time at all come first, by time since boot, then by position. step counts abnormal signals
-// only: a measure of nearness that facts do not stretch.
+// have no wall time at all come first, by time since boot, then by position. step counts
+// abnormal signals only: a measure of nearness that facts do not stretch.
 func order(signals []gpumedic.Signal) (rank, step []int) {
 	wall := make([]time.Time, len(signals))
 	mono := make([]time.Duration, len(signals))

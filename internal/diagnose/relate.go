@@ -171,5 +171,7 @@ func (w *world) within(h *hypothesis, i int, before, after catalog.Duration, def
 
 func (w *world) anchor(h *hypothesis) *gpumedic.Signal { return &w.signals[h.triggers[0]] }
 
-// before orders two signals by the world's total order.
-func (w *world) before(i, j int) bool { return w.rank[i] < w.rank[j] }
+// compare orders two signals by the world's total order.
+func (w *world) compare(i, j int) int { return w.rank[i] - w.rank[j] }
+
+func (w *world) before(i, j int) bool { return w.compare(i, j) < 0 }

@@ -1,8 +1,9 @@
 package diagnose
 
 import (
+	"maps"
 	"regexp"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -103,8 +104,8 @@ func kinds(s string) []string {
 
 func tests(where map[string]string) []fieldTest {
 	var out []fieldTest
-	for f, expr := range where {
-		expr, not := strings.CutPrefix(expr, "!")
+	for _, f := range slices.Sorted(maps.Keys(where)) {
+		expr, not := strings.CutPrefix(where[f], "!")
 		re := sync.OnceValue(func() *regexp.Regexp {
 			re, err := regexp.Compile(`(?i)^(?:` + expr + `)$`)
 			if err != nil {
@@ -114,21 +115,16 @@ func tests(where map[string]string) []fieldTest {
 		})
 		out = append(out, fieldTest{f, re, not})
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].field < out[j].field })
 	return out
 }
 
-func fits(s *gpumedic.Signal, kinds []string, where []fieldTest) bool {
-	ok := false
-	for _, k := range kinds {
-		if gpumedic.KindMatches(k, s.Kind) {
-			ok = true
-			break
-		}
-	}
-	if !ok {
-		return false
-	}
+// matchesAny reports whether one of the patterns matches a kind.
+func matchesAny(patterns []string, kind string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return gpumedic.KindMatches(p, kind) })
+}
+
+// fits reports whether the fields of a signal pass all tests.
+func fits(s *gpumedic.Signal, where []fieldTest) bool {
 	for _, t := range where {
 		re := t.re()
 		if re == nil || re.MatchString(fieldOf(s, t.field)) == t.not {
@@ -148,7 +144,7 @@ func fieldOf(s *gpumedic.Signal, name string) string {
 		return s.Subject.Process.Name
 	case "pid":
 		if s.Subject.Process.PID != 0 {
-			return number(s.Subject.Process.PID)
+			return strconv.Itoa(s.Subject.Process.PID)
 		}
 	case "gpu":
 		return s.Subject.GPU.PCI
@@ -165,5 +161,3 @@ func fieldOf(s *gpumedic.Signal, name string) string {
 	}
 	return ""
 }
-
-func number(n int) string { return strconv.Itoa(n) }

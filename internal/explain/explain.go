@@ -2,7 +2,8 @@
 // words, from the catalog alone: offline, in English or Chinese, with sources.
 //
 // [Explain] reads the query: a code with its family (`xid 94`, `cuda 700`), a symbol
-// (`CUDA_ERROR_ECC_UNCORRECTABLE`), a whole log line, a fault's id, a signal's kind,
+// (`CUDA_ERROR_ECC_UNCORRECTABLE`), a setting (`NCCL_IB_DISABLE`), an exit code or a
+// signal (`exit 137`, `-9`, `SIGBUS`), a whole log line, a fault's id, a signal's kind,
 // or words. Words that name one thing clearly give its page; otherwise the page lists
 // what they may have meant, best first.
 package explain
@@ -27,6 +28,8 @@ const (
 	KindBucket   = "bucket"
 	KindFault    = "fault"
 	KindSignal   = "signal"
+	KindSetting  = "setting" // an environment variable, an option, a limit
+	KindExit     = "exit"    // an exit code, a signal of the system
 	KindSearch   = "search"
 )
 
@@ -176,6 +179,12 @@ func (b *book) direct(q string) (Page, bool) {
 		return b.fault(f), true
 	}
 	if p, ok := b.byCode(q); ok {
+		return p, true
+	}
+	if p, ok := b.settingNamed(q); ok {
+		return p, true
+	}
+	if p, ok := b.exit(q); ok {
 		return p, true
 	}
 	if m := recovRE.FindStringSubmatch(q); m != nil {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,6 +39,8 @@ func TestGoldens(t *testing.T) {
 		"xid-unknown":  "xid 999", "xid-177": "xid 177", "sxid-20034": "sxid 20034", "cuda-700": "cuda 700",
 		"cuda-ecc": "CUDA_ERROR_ECC_UNCORRECTABLE", "nvml-18": "nvml 18", "nccl": "nccl ncclSystemError", "rminit": "rminit 0x62:0x40",
 		"words-ecc": "uncorectable ecc", "number": "8",
+		"set-debug": "NCCL_IB_DISABLE", "set-alias": "PYTORCH_CUDA_ALLOC_CONF", "set-alloc": "expandable_segments", "set-renamed": "NCCL_BLOCKING_WAIT",
+		"set-missing": "TORCH_CUDA_DEBUG", "exit-137": "exit 137", "exit-1": "exit code 1", "exit-sigbus": "SIGBUS",
 	} {
 		for _, l := range []string{"en", "zh"} {
 			p, err := Explain(c, q, l)
@@ -81,6 +84,11 @@ func TestQueriesFindTheirPage(t *testing.T) {
 		"rminit 0x62:0x40": "nvrm.rminit_failed", "NVRM: GPU 0000:3b:00.0: RmInitAdapter failed! (0x62:0x40:2393)": "nvrm.rminit_failed", "NV_ERR_GPU_IS_LOST": "NV_ERR_GPU_IS_LOST",
 		"gpu-fell-off-bus": "gpu-fell-off-bus", "gpu fell off bus": "gpu-fell-off-bus", "recovery drain and reset": "recovery drain_reset", "RESET_GPU": "reset_gpu",
 		"掉卡": "gpu-fell-off-bus", "fallen off the bus": "gpu-fell-off-bus",
+		"NCCL_IB_DISABLE": "NCCL_IB_DISABLE", "nccl_ib_disable=1": "NCCL_IB_DISABLE", "export NCCL_P2P_DISABLE=1": "NCCL_P2P_DISABLE", "expandable_segments:True": "expandable_segments",
+		"NCCL_DESYNC_DEBUG": "NCCL_DESYNC_DEBUG", "--shm-size": "--shm-size", "--shm-size=8g": "--shm-size", "torch.cuda.empty_cache()": "torch.cuda.empty_cache", "TORCH_CUDA_DEBUG": "TORCH_CUDA_DEBUG",
+		"exit 137": "SIGKILL", "exit code 137": "SIGKILL", "exitcode: -9": "SIGKILL", "exitcode : -11": "SIGSEGV", "-9": "SIGKILL", "exit -11": "SIGSEGV", "exit 1": "exit 1", "exit status 139": "SIGSEGV",
+		"SIGBUS": "SIGBUS", "sigbus": "SIGBUS", "signal 7": "SIGBUS", "signal SIGABRT": "SIGABRT", "0:9": "SIGKILL", "ExitCode=0:15": "SIGTERM", "1:0": "exit 1", "exit 3": "exit 3", "signal 40": "signal 40",
+		"Bus error (core dumped)": "SIGBUS", "Segmentation fault": "SIGSEGV", "Killed": "SIGKILL", "returncode 134": "SIGABRT", "退出码 137": "SIGKILL", "exit exit:-9": "SIGKILL", "exited with code 1": "exit 1",
 		"nvidia-nvswitch0: SXid (PCI:0000:a9:00.0): 24007, Fatal, sourcetrack timeout error (First)": "sxid.24007",
 		"NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x, GPU has fallen off the bus.":                 "xid.79",
 	} {
@@ -97,9 +105,10 @@ func TestQueriesFindTheirPage(t *testing.T) {
 func TestWordsSuggest(t *testing.T) {
 	c := load(t)
 	for q, want := range map[string]string{
-		"fell off the bus": "xid.79|gpu-fell-off-bus|xid 79", "显存不足": "cuda.2", "out of memory": "cuda.2", "行重映射": "xid.63|row-remap-pending|xid 63",
+		"fell off the bus": "xid.79|gpu-fell-off-bus|xid 79", "显存不足": "cuda.2", "out of memory": "cuda.2|cudaErrorMemoryAllocation", "行重映射": "xid.63|row-remap-pending|xid 63",
 		"uncorectable ecc": "xid 48", "gsp tiemout": "gsp-rpc-timeout|xid 119", "nvlink down": "xid.149|nvlink-link-down|xid 149", "illegal memory access": "illegal-address|cudaErrorIllegalAddress",
-		"driver library version mismatch": "nvml.18|driver-library-mismatch", "不可纠正错误": "xid.48|xid 48|ecc-uncorrectable", "device-side assert": "cuda.710",
+		"nccl infiniband disable": "NCCL_IB_DISABLE", "NCCL_IB_DISABEL": "NCCL_IB_DISABLE", "shm size": "--shm-size", "段错误": "SIGSEGV",
+		"driver library version mismatch": "nvml.18|driver-library-mismatch", "不可纠正错误": "xid.48|xid 48|ecc-uncorrectable", "device-side assert": "cuda.710|cudaErrorAssert",
 	} {
 		p, err := Explain(c, q, "zh")
 		if err != nil {
@@ -143,6 +152,15 @@ func TestEveryPage(t *testing.T) {
 		queries = append(queries, x.Symbol)
 	}
 	queries = append(queries, c.FaultIDs()...)
+	for _, s := range c.Tables().Settings() {
+		queries = append(append(queries, s.Name), s.Aliases...)
+	}
+	for i := range 256 {
+		queries = append(queries, "exit "+strconv.Itoa(i))
+	}
+	for i := 1; i <= 64; i++ {
+		queries = append(queries, "signal "+strconv.Itoa(i))
+	}
 	for _, q := range queries {
 		for _, l := range []string{"en", "zh"} {
 			p, err := Explain(c, q, l)
@@ -156,6 +174,18 @@ func TestEveryPage(t *testing.T) {
 			checkWidth(t, q, &p)
 			if _, err := json.Marshal(p); err != nil {
 				t.Error(err)
+			}
+		}
+	}
+}
+
+// Faults that a page of an exit code points to are there.
+func TestExitFaults(t *testing.T) {
+	c := load(t)
+	for _, e := range c.Tables().Exits() {
+		for _, id := range e.Faults {
+			if c.Faults[id] == nil {
+				t.Errorf("exit %d %s: no fault %s", e.Number, e.Name, id)
 			}
 		}
 	}
@@ -176,7 +206,7 @@ func checkWidth(t *testing.T, q string, p *Page) {
 }
 
 func FuzzExplain(f *testing.F) {
-	for _, s := range []string{"xid 79", "掉卡", "cuda 700", "0x62:0x40", "Xid (: 5", "\xff\xfe", "recovery 9", "nccl.", "."} {
+	for _, s := range []string{"xid 79", "掉卡", "cuda 700", "0x62:0x40", "Xid (: 5", "\xff\xfe", "recovery 9", "nccl.", ".", "exit 137", "-9", "0:9", "NCCL_IB_DISABLE=1"} {
 		f.Add(s)
 	}
 	c := tablesOnly()

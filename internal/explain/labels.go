@@ -36,6 +36,15 @@ var labels = map[string][2]string{
 	"bit_ignore": {"harmless", "无害"}, "bit_ecc_threshold": {"only an ECC threshold: keep running", "仅为 ECC 阈值：可继续运行"}, "bit_secondary": {"echo of another error", "其他错误的回声"},
 	"bit_fabric_reset": {"echo, but the fabric needs a reset", "回声，但 fabric 需要重置"}, "bit_repeat_report": {"report when it repeats", "反复出现则上报"}, "bit_ecc_parity": {"ECC or parity hardware: more than twice on a link", "ECC/奇偶校验硬件：同一链路超过两次"},
 	"bit_unexpected": {"not expected: report", "不应出现：上报"}, "bit_weak_signal": {"weak signal: connections, field diagnostic", "信号弱：检查连接，field diagnostic"}, "bit_hw_possible": {"possibly hardware: reseat, then diagnostics", "可能是硬件：重新插拔，再诊断"},
+	"usable": {"may be used", "能否使用"}, "until": {"old from", "变旧自"}, "default": {"default", "默认值"}, "safe": {"safe value", "稳妥取值"}, "instead": {"use instead", "改用"},
+	"harm": {"harm", "副作用"}, "shownAs": {"shown as", "显示为"},
+	"st_valid": {"yes", "可以"}, "st_debug": {"for diagnosis only: remove it afterwards", "仅用于诊断：用完请删除"}, "st_alias": {"older name, still read", "旧名，仍被读取"},
+	"st_deprecated": {"no: deprecated", "不建议：已弃用"}, "st_renamed": {"no: renamed", "否：已改名"}, "st_removed": {"no: removed, has no effect", "否：已移除，不起作用"}, "st_missing": {"no: there is no such thing", "否：并不存在"},
+	"kind_env": {"environment variable", "环境变量"}, "kind_option": {"option", "选项"}, "kind_alloc": {"allocator option", "分配器选项"}, "kind_api": {"function", "函数"}, "kind_build": {"build option", "编译选项"}, "kind_host": {"setting of the machine", "机器设置"},
+	"exitCode": {"exit code %d", "退出码 %d"}, "exitSignal": {"signal %d", "信号 %d"}, "lookAt": {"look at it", "可查看"},
+	"ownCode":     {"exit code %d: the program's own", "退出码 %d：程序自定"},
+	"ownCodeText": {"No shell or runtime gives this number a meaning: the program chose it. Its documentation, or its last lines, say what for.", "Shell 和运行时都没有为这个数规定含义：由程序自定。请看其文档或最后几行输出。"},
+	"rawSignal":   {"signal %d", "信号 %d"}, "rawSignalText": {"A signal without a usual meaning for jobs ended the process (numbers from 34 on are free for programs).", "进程被一个对作业没有通用含义的信号结束（34 起供程序自用）。"},
 	"class_unused": {"unused", "未使用"}, "class_informational": {"information", "信息"}, "class_none": {"none", "无"},
 }
 

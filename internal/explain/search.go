@@ -167,6 +167,18 @@ func (b *book) entries() []entry {
 		}
 		add(c.Symbol, codeTitle(c), 0.8, names, c.Meaning.EN, c.Meaning.ZH)
 	}
+	for _, s := range b.t.Settings() {
+		names := append([]string{strings.ToLower(strings.ReplaceAll(s.Name, "_", " "))}, s.Aliases...)
+		add(s.Name, s.Name+b.colon()+b.in(s.Meaning), 0.7, names, s.Meaning.EN, s.Meaning.ZH, s.Advice.EN, s.Advice.ZH)
+	}
+	for _, x := range b.t.Exits() {
+		key, names := "exit "+strconv.Itoa(x.Number), []string{x.Short.EN, x.Short.ZH}
+		if x.Signal {
+			key = x.Name
+			names = append(names, "exit "+strconv.Itoa(128+x.Number))
+		}
+		add(key, key+b.colon()+b.in(x.Short), 0.7, names, x.Meaning.EN, x.Meaning.ZH)
+	}
 	for i := range b.c.Matchers {
 		m := &b.c.Matchers[i]
 		if !strings.Contains(m.Kind, "{") && !m.Meaning.IsZero() {

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/gpumedic/gpumedic/internal/lang"
-
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
 

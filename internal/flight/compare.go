@@ -2,6 +2,7 @@ package flight
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -66,8 +67,9 @@ func Compare(dumps []*Dump) Verdict {
 	}
 	waits := map[int]map[int]bool{} // rank → whom it waits for
 	late, stuck := map[int]Late{}, map[int]Stalled{}
-	for _, name := range groupNames(by) {
-		g, members, p2p := gather(by, name)
+	entries := entriesOf(by)
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		g, members, p2p := gather(by, name, entries[name])
 		if p2p || len(members) < 2 {
 			continue // sends and receives number each pair apart
 		}
@@ -102,14 +104,10 @@ func (l Late) before(o Late) bool {
 	return l.Since < o.Since
 }
 
+// ordered ranges over what belongs to ranks, by rank.
 func ordered[T any](m map[int]T) func(func(int, T) bool) {
-	keys := make([]int, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
 	return func(yield func(int, T) bool) {
-		for _, k := range keys {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
 			if !yield(k, m[k]) {
 				return
 			}
@@ -117,24 +115,24 @@ func ordered[T any](m map[int]T) func(func(int, T) bool) {
 	}
 }
 
-func groupNames(by map[int]*Dump) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, d := range ordered(by) {
+// entriesOf sorts the operations by group and rank.
+func entriesOf(by map[int]*Dump) map[string]map[int][]*Entry {
+	out := map[string]map[int][]*Entry{}
+	for r, d := range by {
 		for i := range d.Entries {
-			if g := d.Entries[i].Group; !seen[g] {
-				seen[g] = true
-				out = append(out, g)
+			e := &d.Entries[i]
+			if out[e.Group] == nil {
+				out[e.Group] = map[int][]*Entry{}
 			}
+			out[e.Group][r] = append(out[e.Group][r], e)
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 
 // gather finds how far each member of a group is. A member without an entry is known
 // by the counters, whose ids its peers tell.
-func gather(by map[int]*Dump, name string) (Group, map[int]*member, bool) {
+func gather(by map[int]*Dump, name string, entries map[int][]*Entry) (Group, map[int]*member, bool) {
 	g := Group{Name: name}
 	ids := map[string]bool{}
 	p2p := false
@@ -144,11 +142,7 @@ func gather(by map[int]*Dump, name string) (Group, map[int]*member, bool) {
 			g = have
 		}
 		m := &member{enqueued: -1, completed: -1, at: map[int64]*Entry{}}
-		for i := range d.Entries {
-			e := &d.Entries[i]
-			if e.Group != name {
-				continue
-			}
+		for _, e := range entries[r] {
 			p2p = p2p || e.P2P
 			ids[e.GroupID] = true
 			if g.Desc == "" {
@@ -263,40 +257,49 @@ func mismatches(g Group, members map[int]*member) []Mismatch {
 			seqs[s] = true
 		}
 	}
-	all := make([]int64, 0, len(seqs))
-	for s := range seqs {
-		all = append(all, s)
-	}
-	slices.Sort(all)
-	for _, s := range all {
+	order := slices.Sorted(maps.Keys(members))
+	for _, s := range slices.Sorted(maps.Keys(seqs)) {
 		for _, what := range []string{"op", "dtype", "size"} {
-			m := Mismatch{Group: g.Name, Desc: g.Desc, Seq: s, What: what}
-			kinds := map[string]bool{}
-			for r, mem := range ordered(members) {
-				e := mem.at[s]
-				if e == nil || strings.Contains(e.Op, "coalesced") {
+			differ, first := false, ""
+			var ranks []int
+			for _, r := range order {
+				val, ok := compared(members[r].at[s], what)
+				if !ok {
 					continue
 				}
-				val := e.Op
-				switch what {
-				case "dtype":
-					val = e.DType
-				case "size":
-					if !sameSize[e.Op] {
-						continue
-					}
-					val = e.Sizes
+				if len(ranks) == 0 {
+					first = val
 				}
-				kinds[val] = true
-				m.Ranks = append(m.Ranks, r)
+				differ = differ || val != first
+				ranks = append(ranks, r)
+			}
+			if !differ {
+				continue
+			}
+			m := Mismatch{Group: g.Name, Desc: g.Desc, Seq: s, What: what, Ranks: ranks}
+			for _, r := range ranks {
+				e := members[r].at[s]
 				m.Ops = append(m.Ops, fmt.Sprintf("%d: %s %s", r, e.Op, e.Sizes))
 			}
-			if len(kinds) > 1 {
-				return []Mismatch{m}
-			}
+			return []Mismatch{m}
 		}
 	}
 	return nil
+}
+
+// compared is what of an operation must be equal on all ranks; ok is false where there
+// is nothing to compare.
+func compared(e *Entry, what string) (val string, ok bool) {
+	if e == nil || strings.Contains(e.Op, "coalesced") {
+		return "", false
+	}
+	switch what {
+	case "dtype":
+		return e.DType, true
+	case "size":
+		return e.Sizes, sameSize[e.Op]
+	}
+	return e.Op, true
 }
 
 // missing are the ranks of all groups whose dumps were not given.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -158,6 +160,7 @@ func number(v any) int64 {
 const (
 	maxEntries = 1 << 18
 	maxFrames  = 64
+	maxMembers = 1 << 20 // in all groups together: a pickle may name one list many times
 )
 
 // dumpOf reads a decoded dump; ok is false for anything else.
@@ -171,9 +174,15 @@ func dumpOf(v any) (d *Dump, ok bool) {
 	if d.NCCL = text(top["nccl_version"]); d.NCCL == "" {
 		d.NCCL = text(top["comm_lib_version"])
 	}
-	for name, g := range fields(top["pg_config"]) {
-		f := fields(g)
-		d.Groups[name] = Group{Name: name, Desc: text(f["desc"]), Ranks: ranksOf(text(f["ranks"]))}
+	groups, left := fields(top["pg_config"]), maxMembers
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		f := fields(groups[name])
+		g := Group{Name: name, Desc: text(f["desc"])}
+		if left > 0 {
+			g.Ranks = ranksOf(text(f["ranks"]))
+			left -= len(g.Ranks)
+		}
+		d.Groups[name] = g
 	}
 	for id, s := range fields(top["pg_status"]) {
 		f := fields(s)

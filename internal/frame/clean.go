@@ -15,11 +15,14 @@ type cleaned struct {
 	cuts []cut
 }
 
+// noBreak is the blank that web pages and chat programs put for a plain one.
+const noBreak = "\u00a0"
+
 // clean removes terminal control from a line. Lines without any (nearly all)
 // become a string and nothing more happens.
 func clean(line []byte) cleaned {
 	line = bytes.TrimRight(line, "\r\n")
-	if bytes.IndexByte(line, 0x1b) < 0 && bytes.IndexByte(line, 0) < 0 && !bytes.Contains(line, []byte("^[[")) {
+	if bytes.IndexByte(line, 0x1b) < 0 && bytes.IndexByte(line, 0) < 0 && !bytes.Contains(line, []byte("^[[")) && !bytes.Contains(line, []byte(noBreak)) {
 		return cleaned{text: string(line)}
 	}
 	return cleanString(string(line))
@@ -31,6 +34,13 @@ func cleanString(s string) cleaned {
 	c := cleaned{}
 	removed := 0
 	for i := 0; i < len(s); {
+		if strings.HasPrefix(s[i:], noBreak) {
+			removed += len(noBreak) - 1
+			b.WriteByte(' ')
+			i += len(noBreak)
+			c.cuts = append(c.cuts, cut{b.Len(), removed})
+			continue
+		}
 		n := controlLen(s[i:])
 		if n == 0 {
 			b.WriteByte(s[i])
@@ -66,6 +76,10 @@ func (c cleaned) raw(at int) int {
 	return at + c.cuts[lo-1].removed
 }
 
+// longestOSC bounds the search for the end of a window title or link, so that a line
+// full of beginnings costs no more than its length.
+const longestOSC = 4096
+
 // controlLen is the length of the terminal control sequence at the start of s, 0
 // when there is none: CSI ("ESC [ 1;31 m"), OSC (window titles), two-byte escapes,
 // "^[[31m" as cat -v shows them, and NUL bytes.
@@ -95,7 +109,7 @@ func controlLen(s string) int {
 		}
 		return 2
 	case ']':
-		for i := 2; i < len(s); i++ {
+		for i := 2; i < min(len(s), longestOSC); i++ {
 			if s[i] == 0x07 {
 				return i + 1
 			}

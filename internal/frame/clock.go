@@ -16,7 +16,7 @@ import (
 //     into January.
 //   - no zone: taken as UTC already, and marked so.
 //
-// First Observe every stamp in the order of lines, then Resolve. A Clock belongs to
+// First Observe every stamp in the order of lines, then ResolveAt. A Clock belongs to
 // one goroutine.
 type Clock struct {
 	boots []boot
@@ -107,10 +107,6 @@ func (b *boot) add(p pair) {
 	b.pairs[i] = p
 }
 
-// Resolve fills in a stamp without knowing its line: enough for inputs of one boot
-// within one year.
-func (c *Clock) Resolve(s gpumedic.Stamp) gpumedic.Stamp { return c.ResolveAt(-1, s) }
-
 // ResolveAt fills in the stamp of a line. What the input does not tell stays open:
 // a wall clock without any year keeps year 0, time since boot without a pair stays
 // time since boot.
@@ -139,7 +135,7 @@ func (c *Clock) bootOf(line int, mono time.Duration) int {
 		return k
 	}
 	k := sort.Search(len(c.boots), func(i int) bool { return c.boots[i].last >= line })
-	if line >= 0 && k < len(c.boots) && c.boots[k].first <= line {
+	if k < len(c.boots) && c.boots[k].first <= line {
 		if len(c.boots[k].pairs) > 0 {
 			return k
 		}

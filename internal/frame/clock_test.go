@@ -13,11 +13,22 @@ func clockOf(text string) (*Clock, []gpumedic.Stamp) {
 	c := &Clock{}
 	var stamps []gpumedic.Stamp
 	for i, line := range strings.Split(text, "\n") {
-		st := StampOf([]byte(line))
+		st := stampOf([]byte(line))
 		c.Observe(i+1, st)
 		stamps = append(stamps, st)
 	}
 	return c, stamps
+}
+
+// stampOf is the time that a line states, whoever wrote it.
+func stampOf(line []byte) gpumedic.Stamp {
+	p := newPeeler(nil, clean(line[:min(len(line), 512)]).text)
+	p.run()
+	if p.relative {
+		return gpumedic.Stamp{}
+	}
+	p.readTextTime(p.rest)
+	return p.m.Stamp
 }
 
 // checkClock resolves the stamps of all lines; a want of "" leaves a line out.
@@ -82,18 +93,18 @@ func TestClockBoot(t *testing.T) {
 	checkClock(t, "[  100.000001] a", "+1m40.000001s")
 }
 
-func TestClockWithoutLine(t *testing.T) {
+func TestClockBehindTheLines(t *testing.T) {
 	c, stamps := clockOf("Dec 31 23:59:59 g kernel: [ 10.000000] a\nJan 01 00:00:01 g kernel: [ 12.000000] b\n2026-01-01T01:00:00Z g x[1]: c")
 	for i, want := range []int{2025, 2026} {
-		if got := c.Resolve(stamps[i]).Time.Year(); got != want {
+		if got := c.ResolveAt(i+1, stamps[i]).Time.Year(); got != want {
 			t.Errorf("year of stamp %d: %d, want %d", i, got, want)
 		}
 	}
-	got := c.Resolve(gpumedic.Stamp{Mono: 13 * time.Second, HasMono: true})
+	got := c.ResolveAt(4, gpumedic.Stamp{Mono: 13 * time.Second, HasMono: true})
 	if want := time.Date(2026, 1, 1, 0, 0, 2, 0, time.UTC); !got.Time.Equal(want) {
 		t.Errorf("mono 13 s: %v, want %v", got.Time, want)
 	}
-	if got := c.Resolve(gpumedic.Stamp{}); got.Known() {
+	if got := c.ResolveAt(4, gpumedic.Stamp{}); got.Known() {
 		t.Errorf("the unknown stamp became %v", got)
 	}
 }
@@ -118,7 +129,7 @@ func TestClockBounds(t *testing.T) {
 func TestStamps(t *testing.T) {
 	f := func(in, want string) {
 		t.Helper()
-		if got := strings.TrimSpace(sayStamp(StampOf([]byte(in)))); got != want {
+		if got := strings.TrimSpace(sayStamp(stampOf([]byte(in)))); got != want {
 			t.Errorf("stamp of %q: %s, want %s", in, got, want)
 		}
 	}

@@ -41,6 +41,7 @@ func (p *peeler) streamTag() bool {
 		return false
 	}
 	p.partial = tag[0] == 'P'
+	p.pinned = p.m.Stamp.Known()
 	p.advance(min(7+len(tag)+1, len(p.rest)))
 	p.at = outer
 	return true

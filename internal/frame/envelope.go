@@ -275,7 +275,7 @@ func (e *envelope) apply(p *peeler) {
 			p.m.Stamp.Precision = e.mono.Precision
 		}
 	}
-	p.at = outer
+	p.at, p.pinned = outer, e.docker && e.source.Known()
 	e.applyWriter(p)
 }
 

@@ -276,7 +276,7 @@ func (p *peeler) broadcast(w Window) {
 // Loggers print the further lines of a message indented, or bare.
 func (f *Framer) continuation(p *peeler, w Window) {
 	line, _ := w.Line(0)
-	indented := len(line) > 0 && (line[0] == ' ' || line[0] == '\t')
+	indented := len(line) > 0 && (line[0] == ' ' || line[0] == '\t' || bytes.HasPrefix(line, []byte(noBreak)))
 	lead := leadWord(p.rest)
 	if !indented && lead == "" {
 		return
@@ -316,16 +316,4 @@ func leadWord(s string) string {
 		return s
 	}
 	return s[:n]
-}
-
-// StampOf reads only the time of a line, cheaply enough to sample the lines of an
-// input that hold no signal: their stamps tell a [Clock] the year and the boots.
-func StampOf(line []byte) gpumedic.Stamp {
-	p := newPeeler(nil, clean(line[:min(len(line), 512)]).text)
-	p.run()
-	if p.relative {
-		return gpumedic.Stamp{}
-	}
-	p.readTextTime(p.rest)
-	return p.m.Stamp
 }

@@ -165,22 +165,3 @@ func TestOptions(t *testing.T) {
 		t.Errorf("got %s", say(got[0]))
 	}
 }
-
-func TestHostHint(t *testing.T) {
-	f := func(in, want string) {
-		t.Helper()
-		if got := HostHint([]byte(in)); got != want {
-			t.Errorf("host hint of %q: %q, want %q", in, got, want)
-		}
-	}
-	f("Feb 03 05:03:37 bx-gpu-0417 kernel: eth0: renamed", "bx-gpu-0417")
-	f("[    2.5] systemd[1]: Hostname set to <den4090>.", "den4090")
-	f("Linux gpu12 6.8.0-40-generic #1 SMP x86_64 GNU/Linux", "gpu12")
-	f("Linux version 6.8.0-40-generic (buildd@lcy02) #1 SMP", "")
-	f(" Static hostname: gpu12", "gpu12")
-	f("root@gpu12:~# dmesg", "gpu12")
-	f("[ops@gpu12 ~]$ nvidia-smi", "gpu12")
-	f("mail me at a@b.example please", "")
-	f("2026-12-01 01:59:05,306 INFO train: step", "")
-	f(xid, "")
-}

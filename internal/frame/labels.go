@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/gpumedic/gpumedic/internal/lazyre"
@@ -24,7 +25,8 @@ type vote struct {
 
 // poll asks the lines around. label gives the label that a line begins with and its
 // length, 0 for none.
-func poll(w Window, label func(string) (string, int)) vote {
+func (p *peeler) poll(label func(string) (string, int)) vote {
+	w := p.w
 	v := vote{ascending: true}
 	seen := map[string]bool{}
 	prev, steps, times := -2, 0, 0
@@ -33,7 +35,16 @@ func poll(w Window, label func(string) (string, int)) vote {
 		if !ok {
 			continue
 		}
-		s := strings.TrimLeft(clean(line[:min(len(line), 160)]).text, " \t")
+		s := strings.TrimLeft(clean(line[:min(len(line), 1024)]).text, " \t")
+		if p.base > 0 || p.decoded { // behind the prefixes of a collector, here as there
+			q := newPeeler(nil, s)
+			q.run()
+			if p.relayed {
+				q.rest, q.at = q.rest[len(relayLabel(q.rest)):], outer
+				q.run()
+			}
+			s = strings.TrimLeft(q.rest, " \t")
+		}
 		if i := strings.LastIndexByte(s, '\r'); i >= 0 {
 			s = s[i+1:]
 		}
@@ -54,14 +65,13 @@ func poll(w Window, label func(string) (string, int)) vote {
 			times++
 		}
 		if digits(name, 7) == len(name) {
-			if k := atoi(name); prev != -2 {
+			k := atoi(name)
+			if prev != -2 {
 				if steps++; k != prev+1 {
 					v.ascending = false
 				}
-				prev = k
-			} else {
-				prev = k
 			}
+			prev = k
 		}
 	}
 	v.ascending = v.ascending && steps > 0
@@ -71,14 +81,14 @@ func poll(w Window, label func(string) (string, int)) vote {
 
 // taskLabel peels "3: " of srun -l.
 func (p *peeler) taskLabel() bool {
-	if p.at != outer || p.w == nil || p.m.Task != "" {
+	if p.at == kernel || p.w == nil || p.m.Task != "" {
 		return false
 	}
 	name, n := numberLabel(p.rest)
 	if n == 0 {
 		return false
 	}
-	v := poll(p.w, numberLabel)
+	v := p.poll(numberLabel)
 	switch {
 	case v.ascending, v.times, v.labelled*10 < v.lines*voteShare:
 		return false
@@ -104,6 +114,48 @@ func numberLabel(s string) (string, int) {
 	return s[:d], d + 2
 }
 
+// levelLabel peels "INFO worker: " and "INFO - " of a relay that logs the output of
+// another program line by line. A program's own logger leaves some lines bare, its
+// tracebacks at least; a relay leaves none.
+func (p *peeler) levelLabel() bool {
+	if p.w == nil || p.relayed {
+		return false
+	}
+	label := relayLabel(p.rest)
+	if label == "" {
+		return false
+	}
+	core := []byte(strings.TrimRight(label, " "))
+	lines := 0
+	for d := -relayRows; d <= relayRows; d++ {
+		line, ok := p.w.Line(d)
+		if !ok || len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if lines++; !bytes.Contains(line[:min(len(line), 200)], core) {
+			return false
+		}
+	}
+	if lines < 6 {
+		return false
+	}
+	p.advance(len(label))
+	p.relayed, p.pinned, p.at = true, p.m.Stamp.Known(), outer
+	return true
+}
+
+// relayRows is how many lines on each side must bear a relay's label.
+const relayRows = 8
+
+var relayForm = lazyre.New(`^\[?(?:INFO|DEBUG)\]?(?: +[\w.-]{1,40}:| +-)(?: |$)`)
+
+func relayLabel(s string) string {
+	if len(s) < 6 || strings.IndexByte("[ID", s[0]) < 0 {
+		return ""
+	}
+	return relayForm.FindString(s)
+}
+
 // nodeLabel peels "node3: " of pdsh, clush and launchers built on them.
 func (p *peeler) nodeLabel() bool {
 	if p.at != outer || p.w == nil || p.m.Task != "" || p.m.Host != "" {
@@ -113,7 +165,7 @@ func (p *peeler) nodeLabel() bool {
 	if n == 0 {
 		return false
 	}
-	v := poll(p.w, nameLabel)
+	v := p.poll(nameLabel)
 	switch {
 	case v.labelled*10 < v.lines*voteShare:
 		return false

@@ -31,6 +31,8 @@ type peeler struct {
 	relative bool     // a dmesg delta: m.Stamp.Mono holds it, not a time since boot
 	appTime  bool     // the last stamp was of the kind that applications write
 	partial  bool     // CRI tag P: the message goes on in the next line
+	relayed  bool     // a relay's label was peeled: what follows is another program's line
+	pinned   bool     // the time is of what stamps all lines as they are written
 	extras   []string // further texts of a JSON object of unknown form
 	lines    []string // further whole lines of one, with framing of their own
 }
@@ -83,7 +85,12 @@ func (p *peeler) run() {
 // layer peels one layer and reports whether it did.
 func (p *peeler) layer() bool {
 	if p.at == closed {
-		return p.repeated() || p.m.Origin == Service && p.rest[0] == '[' && p.rankBracket()
+		return p.repeated() || p.m.Origin == Service && (p.rest[0] == '[' && p.rankBracket() || isDigit(p.rest[0]) && p.taskLabel())
+	}
+	if p.at == outer && !p.decoded && p.rest[0] != '{' {
+		if p.unescapeHTML(); p.rest == "" {
+			return false
+		}
 	}
 	if startsMessage(p.rest) {
 		return false
@@ -91,15 +98,10 @@ func (p *peeler) layer() bool {
 	if p.at == kernel {
 		return p.kernelLayer()
 	}
-	if p.at == outer && !p.decoded && p.rest[0] != '{' {
-		if p.unescapeHTML(); p.rest == "" {
-			return false
-		}
-	}
-	if p.at == stamped && (p.streamTag() || p.hostIdent()) {
+	if p.at == stamped && (p.streamTag() || p.levelLabel() || p.hostIdent()) {
 		return true
 	}
-	return p.outerLayer() || p.at != closed && p.label()
+	return p.outerLayer() || p.at == outer && p.found() || p.at != closed && p.label()
 }
 
 func (p *peeler) outerLayer() bool {

@@ -122,6 +122,12 @@ func TestVotedLabels(t *testing.T) {
 	const layers = "layer1: ok\nlayer2: ok\nlayer1: ok\nlayer2: ok\nlayer3: ok"
 	const levels = "INFO: a\nWARNING: b\nINFO: c\nWARNING: d\nINFO: e"
 	const once = "text\ntext\ntext\n3: x\ntext\ntext\n4: y\ntext"
+	cri := prefixed("2026-09-01T10:00:00.123456789Z stderr F ", srun)
+	pods := prefixed("[pod/train-0/main] ", srun)
+	journal := prefixed("Sep 01 10:00:00 n1 train[77]: ", srun)
+	relay := prefixed("2026-09-01 10:00:00,123 INFO worker: ", srun)
+	airflow := prefixed("[2026-09-01 10:00:00,123] INFO - ", strings.ReplaceAll(srun, "1: ", "[rank1]: "))
+	const logger = "2026-09-01 10:00:00 INFO a: x\n2026-09-01 10:00:00 INFO a: x\n2026-09-01 10:00:00 INFO a: [rank1] x\nTraceback (most recent call last):\n2026-09-01 10:00:00 INFO a: x\n2026-09-01 10:00:00 INFO a: x\n2026-09-01 10:00:00 INFO a: x"
 	for _, c := range []struct {
 		text string
 		at   int
@@ -140,12 +146,25 @@ func TestVotedLabels(t *testing.T) {
 		{layers, 2, "| layer1: ok"},
 		{levels, 2, "| INFO: c"},
 		{once, 3, "| 3: x"},
+		{cri, 6, "task 1 | Traceback (most recent call last):"},
+		{pods, 6, "task 1 | Traceback (most recent call last):"},
+		{journal, 7, "task 1 @n1 pid=77 | File \"a.py\", line 3, in f"},
+		{relay, 9, "task 1 | RuntimeError: x"},
+		{relay, 0, "| slurmstepd: info: hello"},
+		{airflow, 9, "global 1 | RuntimeError: x"},
+		{logger, 2, "| INFO a: [rank1] x"},
+		{prefixed("Sep 01 10:00:00 n1 train[77]: ", times), 2, "@n1 pid=77 | 10: 30 b"},
 	} {
 		msgs := New(Options{}).Frame(window(c.text, c.at))
 		if len(msgs) != 1 || sayRank(msgs[0]) != c.want {
 			t.Errorf("line %d of %.40q: got %s, want %s", c.at, c.text, sayRank(msgs[0]), c.want)
 		}
 	}
+}
+
+// prefixed is a text with the same prefix on each line.
+func prefixed(prefix, text string) string {
+	return prefix + strings.ReplaceAll(text, "\n", "\n"+prefix)
 }
 
 // FuzzRanks: a prefix never panics, and peeling never invents text.

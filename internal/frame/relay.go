@@ -15,7 +15,7 @@ import (
 // talosctl dmesg, with or without the node in front.
 func (p *peeler) talos() bool {
 	s := p.rest
-	if p.at != outer || !strings.Contains(s[:min(len(s), 140)], ": [2") {
+	if p.at > stamped || !strings.Contains(s[:min(len(s), 140)], ": [2") {
 		return false
 	}
 	h := 0
@@ -303,7 +303,7 @@ func cellStamp(cell string) (gpumedic.Stamp, int) {
 }
 
 // htmlEscapes are what web pages make of the signs in kernel messages.
-var htmlEscapes = [...]string{"&gt;", "&lt;", "&quot;", "&#39;", "&#34;", "&nbsp;"}
+var htmlEscapes = [...]string{"&gt;", "&lt;", "&quot;", "&#39;", "&#34;", "&#x27;", "&#x22;", "&apos;", "&nbsp;", "&amp;"}
 
 // unescapeHTML decodes a line that was copied from the source of a web page.
 func (p *peeler) unescapeHTML() {

@@ -191,6 +191,11 @@ func parseISO(s string) (gpumedic.Stamp, int) {
 	default:
 		return gpumedic.Stamp{}, 0
 	}
+	return finishStamp(s, d, n)
+}
+
+// finishStamp reads the time of day at n, and a zone after it.
+func finishStamp(s string, d date, n int) (gpumedic.Stamp, int) {
 	t, k := parseDaytime(s[n:])
 	if k == 0 {
 		return gpumedic.Stamp{}, 0
@@ -215,13 +220,7 @@ func parseUSDate(s string) (gpumedic.Stamp, int) {
 	} else if s[10] != '-' && s[10] != ' ' {
 		return gpumedic.Stamp{}, 0
 	}
-	t, k := parseDaytime(s[n:])
-	if k == 0 {
-		return gpumedic.Stamp{}, 0
-	}
-	n += k
-	east, k, clear := parseZone(s[n:])
-	return makeStamp(d, t, east, clear), n + k
+	return finishStamp(s, d, n)
 }
 
 // parseEpoch reads seconds since 1970 of this century, with an optional fraction;

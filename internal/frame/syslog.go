@@ -13,17 +13,24 @@ func (p *peeler) monthStamp() bool {
 	if n == 0 || n < len(p.rest) && p.rest[n] != ' ' && p.rest[n] != '\t' && p.rest[n] != ':' {
 		return false
 	}
-	if n == len(strings.TrimRight(p.rest, " ")) {
-		// The stamp is all there is (the head of an nvidia-smi table, output of
-		// date): keep it as the text.
-		p.setStamp(st)
-		p.at = closed
+	if p.isAll(st, n) {
 		return false
 	}
 	p.advance(n)
 	p.skipColon()
 	p.setStamp(st)
 	p.appTime = false
+	return true
+}
+
+// isAll reports whether a stamp of length n is all there is (the head of an nvidia-smi
+// table, output of date): then it stays as the text.
+func (p *peeler) isAll(st gpumedic.Stamp, n int) bool {
+	if n != len(strings.TrimRight(p.rest, " ")) {
+		return false
+	}
+	p.setStamp(st)
+	p.at = closed
 	return true
 }
 
@@ -34,14 +41,20 @@ func (p *peeler) isoStamp() bool {
 	if n == 0 || n < len(s) && (isAlnum(s[n]) || s[n] == '-' || s[n] == '/') {
 		return false
 	}
-	if n == len(strings.TrimRight(s, " ")) {
-		p.setStamp(st)
-		p.at = closed
+	if p.isAll(st, n) {
 		return false
 	}
 	p.advance(n)
 	p.skipColon()
+	// An application's time without a zone, beside one in full that all lines have, adds
+	// nothing but hours between the lines that bear it and those that do not.
+	if p.pinned && st.Assumed&gpumedic.AssumedZone != 0 {
+		p.at, p.appTime = stamped, true
+		return true
+	}
 	p.setStamp(st)
+	// docker logs -t and kubectl logs --timestamps: nobody else writes nanoseconds in UTC.
+	p.pinned = p.pinned || st.Precision == time.Nanosecond && s[n-1] == 'Z'
 	withT := s[10] == 'T'
 	// util-linux writes a comma, T and zone: dmesg --time-format iso, and nobody else.
 	if withT && strings.IndexByte(s[:n], ',') > 0 && st.Assumed&gpumedic.AssumedZone == 0 {
@@ -132,7 +145,6 @@ func (p *peeler) rfc5424(n int) bool {
 		e := strings.IndexByte(s[n:], ' ')
 		if e <= 0 {
 			if e < 0 && i > 0 { // cut off in the header
-				e = len(s) - n
 				f[i] = s[n:]
 				n = len(s)
 				break

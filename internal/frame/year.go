@@ -22,10 +22,7 @@ type yearline struct {
 }
 
 // era begins at a line; n is its year relative to the first era's.
-type era struct {
-	line, n int
-	month   int // of its first stamp
-}
+type era struct{ line, n int }
 
 // anchor is a full stamp beside the stamp without a year that came last before it
 // (or first after it).
@@ -50,17 +47,17 @@ func (y *yearline) observe(line int, s gpumedic.Stamp) {
 	switch {
 	case !y.any:
 		y.any = true
-		y.eras = append(y.eras, era{line: line, month: m})
+		y.eras = append(y.eras, era{line: line})
 		for i := range y.anchors {
 			y.anchors[i].beside, y.anchors[i].paired = s.Time, true
 		}
 	case len(y.eras) >= maxEras: // shuffled beyond use
 	case last-m >= 6: // December, then January
 		y.era++
-		y.eras = append(y.eras, era{line, y.era, m})
+		y.eras = append(y.eras, era{line, y.era})
 	case m-last >= 6 && y.era > 0 || m-last >= 9: // January, then December: an older part follows
 		y.era--
-		y.eras = append(y.eras, era{line, y.era, m})
+		y.eras = append(y.eras, era{line, y.era})
 	}
 	y.last = s.Time
 }
@@ -80,13 +77,7 @@ func (y *yearline) resolve(line int, s gpumedic.Stamp) gpumedic.Stamp {
 	if s.Assumed&gpumedic.AssumedYear == 0 || s.Time.Year() > 1 {
 		return s
 	}
-	n := 0
-	switch {
-	case line >= 0:
-		n = y.eraAt(line)
-	case len(y.eras) > 1:
-		n = y.eraByMonth(int(s.Time.Month()))
-	}
+	n := y.eraAt(line)
 	first, ok := y.firstYear()
 	if !ok {
 		s.Time = withYear(s.Time, n-y.lastEra()) // year 0 for the newest, the others before it
@@ -102,16 +93,6 @@ func (y *yearline) eraAt(line int) int {
 		return 0
 	}
 	return y.eras[i-1].n
-}
-
-// eraByMonth guesses the era of a stamp whose line is not known: of eras that part
-// at New Year, late months belong to the earlier one.
-func (y *yearline) eraByMonth(month int) int {
-	first, last := y.eras[0], y.eras[len(y.eras)-1]
-	if month >= first.month {
-		return first.n
-	}
-	return last.n
 }
 
 func (y *yearline) lastEra() int {

@@ -5,6 +5,14 @@ package lang
 // Known reports whether a language is supported.
 func Known(l string) bool { return l == "en" || l == "zh" }
 
+// Pick is the one of two texts that is in a language, English when it is unknown.
+func Pick(l, en, zh string) string {
+	if l == "zh" {
+		return zh
+	}
+	return en
+}
+
 // Word is a label of the output.
 type Word int
 
@@ -68,10 +76,7 @@ var words = map[Word][2]string{
 
 // Say returns a label in a language, English when the language is unknown.
 func Say(l string, w Word) string {
-	if l == "zh" {
-		return words[w][1]
-	}
-	return words[w][0]
+	return Pick(l, words[w][0], words[w][1])
 }
 
 // term translates the contract's short words (layers, classes, actions) for people.

@@ -4,7 +4,9 @@
 package ranks
 
 import (
-	"sort"
+	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 //	nccl.silent_rank     all ranks but one report a timeout
 //	nccl.version_differs ranks loaded different NCCL versions
 //	job.uneven_steps     ranks have different numbers of batches
+//	job.busy_rank        a rank was at work of its own while all others waited
 //	job.busy_before_wait what a rank was busy with ended before the others began to wait
 //	nccl.multi_node      NCCL runs on several hosts
 //
@@ -31,6 +34,7 @@ func Compare(signals []gpumedic.Signal) []gpumedic.Signal {
 	out = append(out, differing(signals, "nccl.version", "version", "nccl.version_differs", "version1_text", "version2_text")...)
 	out = append(out, unevenSteps(signals)...)
 	out = append(out, busyBefore(signals)...)
+	out = append(out, busyRank(signals)...)
 	out = append(out, hosts(signals)...)
 	return out
 }
@@ -127,7 +131,7 @@ func apart(list []waiting) (odd, other *waiting, tie bool) {
 		return nil, nil, false
 	}
 	keys := sortedKeys(does)
-	sort.SliceStable(keys, func(a, b int) bool { return len(does[keys[a]]) < len(does[keys[b]]) })
+	slices.SortStableFunc(keys, func(a, b string) int { return len(does[a]) - len(does[b]) })
 	few, most := does[keys[0]], does[keys[len(keys)-1]]
 	return &list[few[0]], &list[most[0]], len(few) == len(most)
 }
@@ -174,15 +178,11 @@ func lateRanks(signals []gpumedic.Signal) []gpumedic.Signal {
 		if waits == 0 || least < 0 {
 			continue
 		}
-		var ranks []int
-		for r, st := range groups[pg] {
-			if st.enq <= least {
-				ranks = append(ranks, r)
-			}
-		}
-		sort.Ints(ranks)
-		for _, r := range ranks {
+		for _, r := range sortedKeys(groups[pg]) {
 			st := groups[pg][r]
+			if st.enq > least {
+				continue
+			}
 			out = append(out, derived(st.s, "nccl.late_rank", gpumedic.LevelAbnormal, map[string]string{
 				"rank": strconv.Itoa(r), "ranks": strconv.Itoa(r), "late": "yes", "pg": pg,
 				"last_completed": strconv.Itoa(st.enq), "seq": strconv.Itoa(least + 1)}))
@@ -245,22 +245,39 @@ func elsewhere(a, b *gpumedic.Signal) bool {
 		a.Evidence.Input != b.Evidence.Input
 }
 
+// step is how many batches a rank says it has.
+type step struct {
+	n int
+	s *gpumedic.Signal
+}
+
 // unevenSteps: the rank with the fewest batches, when they differ.
 func unevenSteps(signals []gpumedic.Signal) []gpumedic.Signal {
-	type step struct {
-		n int
-		s *gpumedic.Signal
-	}
-	byRank := map[int]step{}
+	loops := map[string]map[int]step{} // by what is counted
 	for i := range signals {
 		s := &signals[i]
 		n, err := strconv.Atoi(s.Field("steps"))
 		if r, ok := rankOf(s); ok && err == nil && s.Kind == "job.batches" {
+			byRank := loops[s.Field("loop")]
+			if byRank == nil {
+				byRank = map[int]step{}
+				loops[s.Field("loop")] = byRank
+			}
 			if _, seen := byRank[r]; !seen {
 				byRank[r] = step{n, s}
 			}
 		}
 	}
+	for _, loop := range sortedKeys(loops) {
+		if d := uneven(loops[loop]); d != nil {
+			return []gpumedic.Signal{*d}
+		}
+	}
+	return nil
+}
+
+// uneven compares the numbers of batches of one loop.
+func uneven(byRank map[int]step) *gpumedic.Signal {
 	least, most := -1, -1
 	for _, r := range sortedKeys(byRank) {
 		if least < 0 || byRank[r].n < byRank[least].n {
@@ -273,9 +290,10 @@ func unevenSteps(signals []gpumedic.Signal) []gpumedic.Signal {
 	if least < 0 || byRank[least].n == byRank[most].n {
 		return nil
 	}
-	return []gpumedic.Signal{derived(byRank[least].s, "job.uneven_steps", gpumedic.LevelNotice, map[string]string{
+	d := derived(byRank[least].s, "job.uneven_steps", gpumedic.LevelNotice, map[string]string{
 		"rank": strconv.Itoa(least), "fewest_count": strconv.Itoa(byRank[least].n), "most_count": strconv.Itoa(byRank[most].n),
-		"rank2": strconv.Itoa(most)})}
+		"rank2": strconv.Itoa(most)})
+	return &d
 }
 
 // startSlack is how long before the wait a rank may have begun to be busy: the others
@@ -327,11 +345,4 @@ func hosts(signals []gpumedic.Signal) []gpumedic.Signal {
 	return nil
 }
 
-func sortedKeys[K interface{ ~int | ~string }, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Slice(keys, func(i, j int) bool { return keys[i] < keys[j] })
-	return keys
-}
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -18,6 +18,11 @@ func where(f *gpumedic.Finding) string {
 	return fmt.Sprintf(" (%s:%d)", filepath.Base(f.Evidence[0].Input), f.Evidence[0].Line)
 }
 
+// headlineText is the headline; a GPU known by its UUID alone carries the word already.
+func headlineText(f *gpumedic.Finding) string {
+	return strings.ReplaceAll(f.Headline, "GPU GPU-", "GPU-")
+}
+
 // headline prints the verdict line of a finding and returns the indent of what stands
 // below it.
 func (p *printer) headline(f *gpumedic.Finding, first bool) string {
@@ -29,7 +34,7 @@ func (p *printer) headline(f *gpumedic.Finding, first bool) string {
 		word = p.say(lang.AlsoFound)
 	}
 	indent := strings.Repeat(" ", layout.Cells(word)+2)
-	for i, l := range layout.Wrap(f.Headline, p.Width-len(indent)) {
+	for i, l := range layout.Wrap(headlineText(f), p.Width-len(indent)) {
 		if i == 0 {
 			fmt.Fprintf(p, "%s  %s\n", p.paint(color, word), p.paint("1", l))
 			continue
@@ -44,7 +49,7 @@ func (p *printer) finding(f *gpumedic.Finding, first bool) {
 	indent := p.headline(f, first)
 	p.lines(indent, p.facts(f))
 	if f.Subject.Location != "" {
-		p.lines(indent, text(p.Lang, "at ", "位于 ")+f.Subject.Location)
+		p.lines(indent, lang.Pick(p.Lang, "at ", "位于 ")+f.Subject.Location)
 	}
 	fmt.Fprintln(p)
 	if first {
@@ -73,7 +78,7 @@ func (p *printer) finding(f *gpumedic.Finding, first bool) {
 func (p *printer) facts(f *gpumedic.Finding) string {
 	kind := lang.Term(p.Lang, f.Layer)
 	if f.Component != f.Layer {
-		kind += text(p.Lang, ", ", "，") + lang.Term(p.Lang, f.Component)
+		kind += lang.Pick(p.Lang, ", ", "，") + lang.Term(p.Lang, f.Component)
 	}
 	parts := []string{kind,
 		fmt.Sprintf("%s %.0f %%", p.say(lang.Confidence), 100*f.Confidence)}
@@ -97,7 +102,7 @@ func (p *printer) facts(f *gpumedic.Finding) string {
 		parts = append(parts, p.say(lang.Also)+" "+strings.Join(names, ", "))
 	}
 	if id := f.Subject.GPU; id.Serial != "" {
-		parts = append(parts, text(p.Lang, "serial ", "序列号 ")+id.Serial)
+		parts = append(parts, lang.Pick(p.Lang, "serial ", "序列号 ")+id.Serial)
 	}
 	return strings.Join(parts, " · ")
 }
@@ -105,7 +110,7 @@ func (p *printer) facts(f *gpumedic.Finding) string {
 // moment tells seconds since boot from a date.
 func moment(l, at string) string {
 	if s, ok := strings.CutSuffix(at, " s"); ok {
-		return fmt.Sprintf(text(l, "%s s after boot", "开机后 %s 秒"), clock(s+" s"))
+		return fmt.Sprintf(lang.Pick(l, "%s s after boot", "开机后 %s 秒"), clock(s+" s"))
 	}
 	return at
 }
@@ -141,7 +146,7 @@ func (p *printer) evidence(f *gpumedic.Finding) {
 		}
 		p.line(e.Input, e.Line, e.At, body, count(p, e.Count, e.Span), note, mark)
 		if n := list[i].like; n > 0 {
-			fmt.Fprintf(p, "    %s\n", p.paint("2", fmt.Sprintf(text(p.Lang, "… %d more lines like these, to line %d", "… 另有 %d 行同类，至第 %d 行"), n, list[i].to)))
+			fmt.Fprintf(p, "    %s\n", p.paint("2", fmt.Sprintf(lang.Pick(p.Lang, "… %d more lines like these, to line %d", "… 另有 %d 行同类，至第 %d 行"), n, list[i].to)))
 		}
 	}
 	p.left(left)
@@ -186,11 +191,15 @@ func folded(list []gpumedic.EvidenceOut, all bool) []fold {
 }
 
 func (p *printer) consequences(f *gpumedic.Finding) {
-	if len(f.Consequences) == 0 {
+	rest := f.Consequences
+	if !p.All {
+		rest = notEvidence(f)
+	}
+	if len(rest) == 0 {
 		return
 	}
 	p.section(lang.Follows)
-	list, left := limit(alike(f.Consequences, p.All), maxConsequences, p.All)
+	list, left := limit(alike(rest, p.All), maxConsequences, p.All)
 	last := ""
 	for i := range list {
 		c := &list[i]
@@ -205,6 +214,16 @@ func (p *printer) consequences(f *gpumedic.Finding) {
 	}
 	p.left(left)
 	fmt.Fprintln(p)
+}
+
+// notEvidence are the consequences on lines of their own: a line that proves the fault
+// is not shown again as what follows from it.
+func notEvidence(f *gpumedic.Finding) []gpumedic.Consequence {
+	return slices.DeleteFunc(slices.Clone(f.Consequences), func(c gpumedic.Consequence) bool {
+		return c.Line > 0 && slices.ContainsFunc(f.Evidence, func(e gpumedic.EvidenceOut) bool {
+			return e.Input == c.Input && e.Line == c.Line
+		})
+	})
 }
 
 // follower is a consequence that stands for others like it, with the ranks it hit.
@@ -272,7 +291,7 @@ func rankList(l string, ranks []int) string {
 	}
 	word := "rank "
 	if len(ranks) > 1 {
-		word = text(l, "ranks ", "rank ")
+		word = lang.Pick(l, "ranks ", "rank ")
 	}
 	return word + strings.Join(parts, ", ") + ": "
 }
@@ -307,7 +326,7 @@ func (p *printer) causes(f *gpumedic.Finding) {
 func (p *printer) do(f *gpumedic.Finding) {
 	first := lang.Action(p.Lang, f.Action)
 	if f.ActionWhy != "" {
-		first += text(p.Lang, ": ", "：") + f.ActionWhy
+		first += lang.Pick(p.Lang, ": ", "：") + f.ActionWhy
 	}
 	p.hanging("  ", p.paint("1", p.say(lang.Do))+"  ", first)
 	for i, r := range f.Remedies {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/layout"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // place names a line: by number when there is one input, else "file:number".
 func (p *printer) place(input string, no int) string {
 	switch {
 	case no > 0 && p.oneInput:
-		return fmt.Sprintf(text(p.Lang, "line %d", "第 %d 行"), no)
+		return fmt.Sprintf(lang.Pick(p.Lang, "line %d", "第 %d 行"), no)
 	case no > 0:
 		return fmt.Sprintf("%s:%d", layout.Shorten(filepath.Base(input), 18), no)
 	}
@@ -141,11 +142,18 @@ func decisive(text string, mark [2]int, msg int) (body, underline string) {
 	} else {
 		body = message(text)
 	}
+	body = strings.TrimLeft(body, "]> \t") // what is left of a logger's own head
+	if m := readingKey.FindStringSubmatch(text[:from]); m != nil {
+		body = m[1] + ": " + body // a value alone says nothing
+	}
 	if part := strings.TrimSpace(text[mark[0]:mark[1]]); layout.Cells(part) < layout.Cells(body)*3/4 {
 		underline = part
 	}
 	return body, underline
 }
+
+// readingKey is the name before the value of a tool's "Name   : value" line.
+var readingKey = lazyre.New(`(?:^|\s{2,}|[>|]\s)([A-Z][\w()/. -]*?)\s*: $`)
 
 // message drops the framing of a consequence's line, as far as a known word marks
 // where the message begins.

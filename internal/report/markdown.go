@@ -16,7 +16,7 @@ func Markdown(w io.Writer, r *gpumedic.Report, o Options) error {
 	p := newPrinter(w, r, o)
 	switch r.Verdict {
 	case gpumedic.VerdictNoFault:
-		fmt.Fprintf(p, "## %s: %s\n\n", p.say(lang.NoFault), text(o.Lang, "no fault found", "未发现故障"))
+		fmt.Fprintf(p, "## %s: %s\n\n", p.say(lang.NoFault), lang.Pick(o.Lang, "no fault found", "未发现故障"))
 	case gpumedic.VerdictUnknown:
 		fmt.Fprintf(p, "## %s\n\n", p.say(lang.UnknownVerdict))
 	}
@@ -48,16 +48,16 @@ func (p *printer) mdFinding(f *gpumedic.Finding) {
 	if f.Severity == gpumedic.SeverityWarning || f.Severity == gpumedic.SeverityInfo {
 		word = p.say(lang.Warning)
 	}
-	fmt.Fprintf(p, "## %s: %s\n\n%s · `%s`\n\n%s\n\n", word, f.Headline, p.facts(f), f.Fault, f.Summary)
+	fmt.Fprintf(p, "## %s: %s\n\n%s · `%s`\n\n%s\n\n", word, headlineText(f), p.facts(f), f.Fault, f.Summary)
 	fmt.Fprintf(p, "**%s**\n\n", p.say(lang.Evidence))
 	list, left := limit(f.Evidence, maxEvidence, p.All)
 	for i := range list {
 		p.mdLine(list[i].Input, list[i].Line, list[i].Text, list[i].Count, list[i].Note)
 	}
 	p.mdLeft(left)
-	if len(f.Consequences) > 0 {
+	if rest := notEvidence(f); len(rest) > 0 {
 		fmt.Fprintf(p, "\n**%s**\n\n", p.say(lang.Follows))
-		list, left := limit(f.Consequences, maxConsequences, p.All)
+		list, left := limit(rest, maxConsequences, p.All)
 		for _, c := range list {
 			p.mdLine(c.Input, c.Line, c.Text, c.Count, c.Why)
 		}
@@ -109,5 +109,7 @@ func (p *printer) mdLine(input string, no int, body string, n int, note string) 
 	fmt.Fprintln(p)
 }
 
+var inCode = strings.NewReplacer("`", "'", "\n", " ")
+
 // code makes a text safe inside backquotes.
-func code(s string) string { return strings.NewReplacer("`", "'", "\n", " ").Replace(s) }
+func code(s string) string { return inCode.Replace(s) }

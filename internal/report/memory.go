@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
 
@@ -47,7 +48,7 @@ func (p *printer) memory(f *gpumedic.Finding) {
 		used += v
 		n := min(int(used/total*barCells+0.5), barCells) - from
 		bar.WriteString(strings.Repeat(pt.mark, max(n, 0)))
-		legend = append(legend, fmt.Sprintf("%s %s %s", pt.mark, text(p.Lang, pt.en, pt.zh), gib(v)))
+		legend = append(legend, fmt.Sprintf("%s %s %s", pt.mark, lang.Pick(p.Lang, pt.en, pt.zh), gib(v)))
 	}
 	if len(legend) == 0 {
 		return
@@ -56,7 +57,7 @@ func (p *printer) memory(f *gpumedic.Finding) {
 	if f.Subject.GPU.Index != nil {
 		name = fmt.Sprintf("GPU %d", *f.Subject.GPU.Index)
 	}
-	fmt.Fprintf(p, "  %s  %s GiB, %s %s GiB\n", name, gib(total), text(p.Lang, "wanted", "申请"), gib(wanted))
+	fmt.Fprintf(p, "  %s  %s GiB, %s %s GiB\n", name, gib(total), lang.Pick(p.Lang, "wanted", "申请"), gib(wanted))
 	fmt.Fprintf(p, "  [%s]\n", layout.Pad(layout.Head(bar.String(), barCells), barCells))
 	p.lines("   ", strings.Join(legend, "   ")+"   GiB")
 	fmt.Fprintln(p)

@@ -61,9 +61,9 @@ func (p *printer) head(r *gpumedic.Report) {
 	case gpumedic.VerdictFault:
 		return // the first finding is the verdict
 	case gpumedic.VerdictNoFault:
-		fmt.Fprintf(p, "%s  %s\n", p.paint("32;1", p.say(lang.NoFault)), text(p.Lang, "no fault found", "未发现故障"))
+		fmt.Fprintf(p, "%s  %s\n", p.paint("32;1", p.say(lang.NoFault)), lang.Pick(p.Lang, "no fault found", "未发现故障"))
 	default:
-		what := text(p.Lang, "nothing known explains what was seen", "现有知识无法解释所见的异常")
+		what := lang.Pick(p.Lang, "nothing known explains what was seen", "现有知识无法解释所见的异常")
 		if len(r.Unexplained) == 0 {
 			what = p.say(lang.NothingRead)
 		}
@@ -123,7 +123,7 @@ func (p *printer) footer(r *gpumedic.Report) {
 		lines += in.Lines
 	}
 	fmt.Fprintln(p)
-	foot := fmt.Sprintf(text(p.Lang, "read %d %s, %s lines", "已读取 %d %s，%s 行"), len(r.Inputs), p.inputs(len(r.Inputs)), thousands(lines))
+	foot := fmt.Sprintf(lang.Pick(p.Lang, "read %d %s, %s lines", "已读取 %d %s，%s 行"), len(r.Inputs), p.inputs(len(r.Inputs)), thousands(lines))
 	if r.Verdict == gpumedic.VerdictNoFault || r.Verdict == gpumedic.VerdictUnknown {
 		if first, last := spanOf(r.Inputs); first != "" {
 			foot += fmt.Sprintf(", %s … %s", first, last)
@@ -168,11 +168,4 @@ func thousands(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-func text(l, en, zh string) string {
-	if l == "zh" {
-		return zh
-	}
-	return en
 }

@@ -144,8 +144,8 @@ func number(v string) *int {
 }
 
 // fillPlace adds what the framing told: node, container, rank and worker. What the
-// message itself states is the more exact. A node in the message
-// itself is the most exact; then what the user said; then the logger.
+// message itself states is the more exact; of nodes, what the user said comes next, then
+// what the logger wrote.
 func (x *input) fillPlace(s *gpumedic.Subject, msg *frame.Message) {
 	switch {
 	case s.Node != "":
@@ -180,6 +180,11 @@ func mark(line []byte, msg *frame.Message, start, end int, m *catalog.Pattern) [
 	text := string(line)
 	if i := strings.Index(text, msg.Text[start:end]); i >= 0 {
 		return [2]int{i, i + end - start}
+	}
+	if plain := plainText(line); len(plain.cuts) > 0 {
+		if i := strings.Index(string(plain.data), msg.Text[start:end]); i >= 0 {
+			return [2]int{plain.raw(i), plain.raw(i + end - start)}
+		}
 	}
 	low := strings.ToLower(text)
 	for _, l := range m.Literals {

@@ -37,6 +37,8 @@ type entry struct {
 	out *overflow // set in the entry that stands for the rest of its group
 	// lastLine is where Last was read; First is where the evidence is, or near.
 	lastLine int
+	// seen is where it occurred last, with a time or not.
+	seen int
 }
 
 // group is the signals of one kind on one GPU.
@@ -53,6 +55,7 @@ type overflow struct {
 // bump counts n more occurrences, the last of them at st.
 func (e *entry) bump(line int, st gpumedic.Stamp, n int) {
 	e.sig.Count += n
+	e.seen = line
 	if st.Known() || st.HasMono {
 		e.sig.Last, e.lastLine = st, line
 		if !e.sig.First.Known() && !e.sig.First.HasMono {
@@ -220,8 +223,8 @@ func timeLen(s string) int {
 		}
 	}
 	if n == 0 && s[0] == '[' {
-		end := strings.IndexByte(s, ']')
-		if end < 0 || end > 20 || !strings.Contains(s[:end], ".") || strings.Trim(s[1:end], " 0123456789.") != "" {
+		end := strings.IndexByte(s[:min(len(s), 21)], ']')
+		if end < 0 || !strings.Contains(s[:end], ".") || strings.Trim(s[1:end], " 0123456789.") != "" {
 			return 0
 		}
 		return end + 1
@@ -265,14 +268,6 @@ func (c *collapser) sorted() []gpumedic.Signal {
 	for _, e := range c.entries {
 		out = append(out, e.sig)
 	}
-	slices.SortStableFunc(out, func(a, b gpumedic.Signal) int {
-		switch {
-		case a.Order.Before(b.Order):
-			return -1
-		case b.Order.Before(a.Order):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, byOrder)
 	return out
 }

@@ -25,6 +25,11 @@
 // training steps become curves (internal/series). A dump of NCCL's flight recorder is
 // no text at all: internal/flight reads it, and the dumps of all inputs are compared.
 //
+// What a program's last words mean is often said by a matcher: then the exception that
+// carries them is marked known=yes. A line that others die of, and behind which this
+// program goes on working, is marked survived=yes (known.go). The faults say for which
+// signals this matters.
+//
 // Ranks come from the framing; a line without one takes the rank that its input states
 // elsewhere, or that its path suggests.
 //

@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/gpumedic/gpumedic"
@@ -158,8 +159,9 @@ func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 func (x *input) merge(sigs, judged []gpumedic.Signal) []gpumedic.Signal {
 	return slices.DeleteFunc(sigs, func(s gpumedic.Signal) bool {
 		best := -1
+		lo, hi := x.sectionAt(s.Evidence.Line)
 		for i := range judged {
-			if j := &judged[i]; j.Kind == s.Kind && x.sameSection(j.Evidence.Line, s.Evidence.Line) &&
+			if j := &judged[i]; j.Kind == s.Kind && lo <= j.Evidence.Line && j.Evidence.Line <= hi &&
 				(best < 0 || distance(j, &s) < distance(&judged[best], &s)) {
 				best = i
 			}
@@ -185,13 +187,14 @@ func distance(a, b *gpumedic.Signal) int {
 	return max(d, -d)
 }
 
-func (x *input) sameSection(a, b int) bool {
-	for _, s := range x.sections {
-		if s[0] <= a && a <= s[1] && s[0] <= b && b <= s[1] {
-			return true
-		}
+// sectionAt is the first and last line of the section that a line is in; a line in none
+// is by itself. Sections are in order and do not overlap.
+func (x *input) sectionAt(line int) (first, last int) {
+	i := sort.Search(len(x.sections), func(i int) bool { return x.sections[i][1] >= line })
+	if i < len(x.sections) && x.sections[i][0] <= line {
+		return x.sections[i][0], x.sections[i][1]
 	}
-	return a == b
+	return line, line
 }
 
 // seeHost notes whose log this is.

@@ -34,6 +34,8 @@ type input struct {
 
 	tb     *traceback.Reader
 	tbNext int             // the next row that it has not seen
+	done   bool            // all rows were read
+	told   map[int]told    // by line: what abnormal signals say, near tracebacks
 	ranks  map[string]bool // that prefixes in the text name, up to a few
 	stated string          // rank by the process's environment, "several" for more
 
@@ -60,7 +62,7 @@ type input struct {
 }
 
 func (s *Scanner) newInput(num int, src source.Input, opts Options) *input {
-	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, tb: traceback.New(), ranks: map[string]bool{}}
+	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, tb: traceback.New(), told: map[int]told{}, ranks: map[string]bool{}}
 	x.t = &text{rd: x.rd}
 	x.fr = newFramed(frame.New(frame.Options{Host: src.Node}), x.t)
 	x.marked = make([]int, len(s.matchers))
@@ -97,7 +99,14 @@ func (x *input) run(ctx context.Context) (gpumedic.InputInfo, []gpumedic.Signal)
 
 // block finds the candidate rows of a block and handles each.
 func (x *input) block(b *block) {
-	x.hits = x.s.search.Find(x.hits[:0], b.Data)
+	plain := plainText(b.Data)
+	x.hits = x.s.search.Find(x.hits[:0], plain.data)
+	for i := range x.hits {
+		if len(plain.cuts) == 0 {
+			break
+		}
+		x.hits[i].Off = int32(plain.raw(int(x.hits[i].Off)))
+	}
 	row, at := b.firstRow, 0 // the row that starts at byte `at`
 	for i := 0; i < len(x.hits); {
 		off := int(x.hits[i].Off)
@@ -188,7 +197,10 @@ func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 			x.curves.Line(msgs[i].Text, x.rankOf(&msgs[i]), p.line)
 		}
 		p.msg = i
-		x.message(p, msgs, i)
+		before := x.part
+		if x.message(p, msgs, i); x.part == before {
+			x.unread(p, &msgs[i])
+		}
 	}
 }
 
@@ -197,7 +209,10 @@ func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 func (x *input) section(row int, off int64, line int) {
 	sets, n := section.Parse(lines{t: x.t, row: row, off: off})
 	if n <= 0 {
-		return
+		if sets, n = x.tool(row, off); n <= 0 {
+			return
+		}
+		x.asWritten(sets, row, off)
 	}
 	for i := range sets {
 		sets[i].Shift(line)

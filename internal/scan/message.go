@@ -41,6 +41,7 @@ type extent struct {
 func (x *input) message(p place, msgs []frame.Message, i int) {
 	msg := &msgs[i]
 	var done []extent
+	var found []*proto
 	for _, mid := range x.mids {
 		m := x.s.matchers[mid]
 		if !x.mayMatch(m, msg, len(msgs) > 1) || x.isUsed(mid, p.row, i) {
@@ -54,7 +55,11 @@ func (x *input) message(p place, msgs []frame.Message, i int) {
 			}
 			done = append(done, extent{pr.sig.Kind, pr.start, pr.end})
 			x.count(p, msg, pr)
+			found = append(found, pr)
 		}
+	}
+	if len(found) > 0 {
+		x.tell(p, msg, found)
 	}
 }
 
@@ -127,14 +132,14 @@ func (x *input) work(m *catalog.Pattern, p place, msg *frame.Message, more []rec
 			for _, r := range more[:n] {
 				text = appended(text, r.rest)
 			}
-			match, ok := m.Match(text)
+			found, ok := match(m, text)
 			if !ok {
 				continue
 			}
 			if last {
 				out.joined = n
 			}
-			out.protos = append(out.protos, x.build(m, p, msg, part, text, match))
+			out.protos = append(out.protos, x.build(m, p, msg, part, text, found))
 			break
 		}
 	}

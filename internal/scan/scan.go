@@ -83,14 +83,9 @@ func (s *Scanner) Scan(ctx context.Context, inputs []source.Input, opts Options)
 	}
 	res.Signals = append(res.Signals, dumps.signals()...)
 	hintNodes(inputs, res)
-	slices.SortStableFunc(res.Signals, func(a, b gpumedic.Signal) int {
-		switch {
-		case a.Order.Before(b.Order):
-			return -1
-		case b.Order.Before(a.Order):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(res.Signals, byOrder)
 	return res, ctx.Err()
 }
+
+// byOrder sorts signals as their lines stand in the inputs.
+func byOrder(a, b gpumedic.Signal) int { return a.Order.Compare(b.Order) }

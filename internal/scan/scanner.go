@@ -30,6 +30,8 @@ type Scanner struct {
 	matchers []*catalog.Pattern
 	search   literal.Searcher
 	targets  []target // by literal
+	unread   *catalog.Pattern
+	uses     uses
 }
 
 // target is what a literal leads to.
@@ -44,7 +46,7 @@ type target struct {
 // New prepares a catalog for scanning. dec may be nil. A matcher without literals
 // could never match and is an error.
 func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
-	s := &Scanner{cat: c, dec: dec}
+	s := &Scanner{cat: c, dec: dec, uses: usesOf(c), unread: unreadMatcher()}
 	ids := map[literal.Literal]int{}
 	var lits []literal.Literal
 	add := func(l literal.Literal) *target {

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,7 +70,16 @@ func streamOf(m *frame.Message) string {
 // signals of the same lines where in the code they came from.
 func (x *input) exceptions() {
 	byLine := map[int]*traceback.Exception{}
-	for i, e := range x.tb.Finish() {
+	ended := x.curves.Ended()
+	all := x.tb.Finish()
+	x.done = true
+	for _, e := range all {
+		if e.Wrapped {
+			x.rematch(e)
+		}
+	}
+	for i, e := range all {
+		e.Final = e.Final || slices.Contains(ended, e.At.No) // what lives on is another run
 		x.exception(e, i)
 		for _, no := range e.Lines {
 			if have := byLine[no]; have == nil || have.User.File == "" {
@@ -77,6 +87,7 @@ func (x *input) exceptions() {
 			}
 		}
 	}
+	defer x.outlived() // what no traceback speaks of
 	for _, entry := range x.out.entries {
 		if e := byLine[entry.sig.Evidence.Line]; e != nil && !strings.HasPrefix(entry.sig.Kind, "py.") {
 			locate(&entry.sig, e)
@@ -93,15 +104,13 @@ func locate(sig *gpumedic.Signal, e *traceback.Exception) {
 	if sig.Fields == nil {
 		sig.Fields = map[string]string{}
 	}
-	for k, v := range map[string]string{"code": e.User.Code, "func": e.User.Func, "lib": e.Lib, "final": yesNo(e.Final)} {
+	for k, v := range map[string]string{"code": e.User.Code, "func": e.User.Func, "lib": e.Lib, "final": gpumedic.YesNo(e.Ended())} {
 		if v != "" && sig.Fields[k] == "" {
 			sig.Fields[k] = v
 		}
 	}
-	// A program that caught its exception and went on is worth a look, no more. A CUDA
-	// error is: it stays with the process until it ends.
-	if !e.Final && sig.Level == gpumedic.LevelAbnormal && !strings.HasPrefix(sig.Kind, "cuda.") {
-		sig.Level = gpumedic.LevelNotice
+	if !e.Ended() {
+		survived(sig)
 	}
 }
 
@@ -132,7 +141,7 @@ func (x *input) exception(e *traceback.Exception, i int) {
 	for k, v := range map[string]string{
 		"type": e.Type, "module": e.Module, "message": clip(e.Message, 500), "thread": e.Thread, "lib": e.Lib,
 		"file": e.User.File, "line": e.User.Line, "func": e.User.Func, "code": e.User.Code, "raised": e.Raised.At(),
-		"cause": e.Cause, "led_to": e.LedTo, "final": yesNo(e.Final), "chained": yesNo(e.Chained),
+		"cause": e.Cause, "led_to": e.LedTo, "final": gpumedic.YesNo(e.Final), "chained": gpumedic.YesNo(e.Chained),
 	} {
 		if v != "" {
 			sig.Fields[k] = v
@@ -140,6 +149,12 @@ func (x *input) exception(e *traceback.Exception, i int) {
 	}
 	if e.Truncated {
 		sig.Fields["truncated"] = "yes"
+	}
+	switch said := x.toldOf(e); {
+	case said&namesFault != 0:
+		sig.Fields[knownField] = "yes"
+	case said&abnormal == 0 && e.Final: // nobody else says that the program ended
+		sig.Level = gpumedic.LevelAbnormal
 	}
 	x.fillPlace(&sig.Subject, &from.msg)
 	traced(&sig.Subject, e)
@@ -166,13 +181,6 @@ func clip(s string, n int) string {
 		return s
 	}
 	return string(bytes.ToValidUTF8([]byte(s[:n]), nil)) + "…"
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }
 
 // curveSignals judges the figures of training steps.

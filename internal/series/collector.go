@@ -34,7 +34,9 @@ type run struct {
 	memoryKey                  string
 	offset, lastStep, steps    float64 // steps since the last resume
 	sawStep                    bool
+	firstStep                  float64
 	counted                    float64
+	earlier                    float64 // steps before the first resume
 
 	resumed, oom, eval mark
 	stepsAtOOM         float64
@@ -42,8 +44,9 @@ type run struct {
 	total              float64 // of the card, in bytes
 	batches            []batchPoint
 
-	seen    int // lines that may bear points
-	after   int // of them after the refusal
+	seen    int  // lines that may bear points
+	after   int  // of them after the refusal
+	fresh   bool // what follows the refusal is another run, from the start
 	pending mark
 }
 
@@ -131,7 +134,10 @@ func (r *run) read(text, low string, line int) {
 	if !ok {
 		return
 	}
-	if r.oom.ok {
+	if r.oom.ok && r.after == 0 && r.startsAnew(&p) {
+		r.fresh = true
+	}
+	if r.oom.ok && !r.fresh {
 		r.after++
 	}
 	step := r.place(&p)
@@ -144,6 +150,9 @@ func (r *run) read(text, low string, line int) {
 	add(&r.valLoss, p.valLoss)
 	add(&r.norm, p.norm)
 	add(&r.scale, p.scale)
+	if r.fresh { // the memory of this run is not that of the other
+		p.memory, p.peak = value{}, value{}
+	}
 	if p.memory.ok && (r.memoryKey == "" || r.memoryKey == p.memoryKey) {
 		r.memoryKey = p.memoryKey
 		add(&r.memory, p.memory)
@@ -177,6 +186,9 @@ func (r *run) event(text, low string, line int) bool {
 		return true
 	case hasAny(low, "resum", "load", "restor") && resumeRE.MatchString(text):
 		if !r.oom.ok {
+			if !r.resumed.ok {
+				r.earlier = r.counted
+			}
 			r.resumed, r.counted = m, 0
 		}
 		return true
@@ -202,6 +214,9 @@ func (r *run) place(p *point) float64 {
 		r.steps++
 		return r.steps
 	}
+	if !r.sawStep {
+		r.firstStep = p.step
+	}
 	if r.sawStep && p.step < r.lastStep {
 		r.offset += r.lastStep + 1 - p.step
 	}
@@ -210,6 +225,30 @@ func (r *run) place(p *point) float64 {
 	}
 	r.sawStep, r.lastStep = true, p.step
 	return r.offset + p.step
+}
+
+// startsAnew reports whether the first point behind a refusal is of another run, whose
+// text follows in the same input: a program that goes on does not count from the start
+// again, least of all one that had resumed.
+func (r *run) startsAnew(p *point) bool {
+	switch {
+	case !p.hasStep:
+		return false
+	case r.sawStep:
+		return p.step <= r.firstStep && p.step < r.lastStep
+	}
+	return r.resumed.ok && p.step <= 1
+}
+
+// Ended are the lines of refusals of memory behind which another run starts.
+func (c *Collector) Ended() []int {
+	var out []int
+	for _, r := range c.ranks {
+		if r.fresh {
+			out = append(out, r.oom.line)
+		}
+	}
+	return out
 }
 
 func (r *run) noteBatch(p *point, at mark) {

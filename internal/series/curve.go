@@ -15,13 +15,13 @@ type curve struct {
 	lines         []int
 	stride, skip  int
 
-	n             int // points seen, finite or not
-	first, last   mark
-	firstBad      mark // first of the run of non-finite values that is still going on
-	badRun        int
-	lowest, peak  float64 // of the finite values
-	lastFinite    float64
-	falls, allMax int
+	n            int // points seen, finite or not
+	first, last  mark
+	firstBad     mark // first of the run of non-finite values that is still going on
+	badRun       int
+	lowest, peak float64 // of the finite values
+	lastFinite   float64
+	falls        int
 }
 
 // mark is a point that stays whatever is thinned out.

@@ -159,6 +159,8 @@ func (r *run) onsetOf(c *curve) string {
 	switch {
 	case len(y) == 0:
 		return "first_step"
+	case len(y) >= 2 && y[len(y)-2] > 0 && y[len(y)-1] >= 10*y[len(y)-2] && y[len(y)-1] > 1:
+		return "runaway" // a short log tells it too: ten times as much in one step
 	case len(y) >= 5 && y[len(y)-1] > 3*median(y[:len(y)-1]) && y[len(y)-1] > 1:
 		return "runaway"
 	case len(r.norm.values) >= 5 && r.norm.lastFinite > 20*median(r.norm.values):
@@ -228,17 +230,13 @@ func (r *run) phase(e events) []gpumedic.Signal {
 				"steps": steps, "oom_line": strconv.Itoa(e.oom.line), "after_what": "the start of the evaluation", "after_what_zh": "开始评估"}))
 		}
 	}
-	if r.counted >= 1 && r.loss.n > 0 {
-		resumed := "no"
-		if e.resumed.ok {
-			resumed = "yes"
+	progress := func(steps float64, resumed, oom bool) {
+		if steps >= 1 && r.loss.n > 0 {
+			out = append(out, signal("series.progress", gpumedic.LevelFact, r.loss.last, map[string]string{
+				"steps": integer(steps), "resumed": gpumedic.YesNo(resumed), "oom": gpumedic.YesNo(oom)}))
 		}
-		oom := "no"
-		if e.oom.ok {
-			oom = "yes"
-		}
-		out = append(out, signal("series.progress", gpumedic.LevelFact, r.loss.last, map[string]string{
-			"steps": integer(r.counted), "resumed": resumed, "oom": oom}))
 	}
+	progress(r.counted, e.resumed.ok && !r.fresh, e.oom.ok && !r.fresh)
+	progress(r.earlier, false, false)
 	return out
 }

@@ -166,6 +166,10 @@ func TestNonFinite(t *testing.T) {
 			t.Errorf("%s: %v", name, s.Fields)
 		}
 	}
+	short := find(collect("step 1 | loss = 27.0\nstep 2 | loss = 270.0\nstep 3 | loss = nan\nstep 4 | loss = nan"), "series.loss_nan")
+	if short == nil || short.Fields["onset"] != "runaway" {
+		t.Errorf("short: %+v", short)
+	}
 	run := find(collect(lines(12, func(i int) string {
 		return fmt.Sprintf("step %d loss %g grad_norm %g", i, math.Pow(2, float64(i)), math.Pow(4, float64(i)))
 	})+"step 12 loss inf grad_norm nan\nstep 13 loss nan grad_norm nan"), "series.loss_nan")
@@ -235,13 +239,24 @@ func TestPhases(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"skipped":      "Resuming training from out\n" + oom + "; Skipping batch\n" + steps,
-		"went on":      "Resuming training from out\n" + oom + "\n" + steps + steps + steps,
+		"went on":      "Resuming training from out\n" + oom + "\n" + strings.ReplaceAll(steps+steps+steps, "iter ", "iter 50"),
 		"advice":       "Resuming training from out\nhint: lower the batch size on CUDA out of memory errors\n" + steps,
 		"caught class": "Resuming training from out\n    except torch.cuda.OutOfMemoryError:\n" + steps,
 	} {
 		if s := find(collect(text), "series.oom_on_resume"); s != nil {
 			t.Errorf("%s: %v", name, s.Fields)
 		}
+	}
+	// A terminal's log of two runs: the resume that failed, and one from the start.
+	again := collect("Resuming training from out\n" + oom + "\n" + steps + steps + steps)
+	if s := find(again, "series.oom_on_resume"); s == nil {
+		t.Error("another run behind it: no signal")
+	}
+	if s := find(again, "series.progress"); s == nil || s.Fields["resumed"] != "no" || s.Fields["oom"] != "no" {
+		t.Errorf("another run behind it: %+v", s)
+	}
+	if s := find(collect(steps+"Resuming training from out\n"+oom), "series.progress"); s == nil || s.Fields["resumed"] != "no" || s.Fields["steps"] != "10" {
+		t.Errorf("another run before it: %+v", s)
 	}
 	if s := find(collect(oom), "series.oom_on_resume"); s != nil {
 		t.Errorf("no resume: %v", s.Fields)

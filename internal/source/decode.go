@@ -3,42 +3,53 @@ package source
 import (
 	"bufio"
 	"bytes"
-	"compress/bzip2"
-	"compress/gzip"
 	"errors"
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// packedForms are file forms told by their first bytes. Those with a hint cannot
-// be read here: the hint says what to run instead.
+// Names of the forms that are taken apart elsewhere.
+const (
+	formTar     = "tar archive"
+	formZip     = "zip archive"
+	formJournal = "systemd journal file"
+)
+
+// packedForms are file forms told by their first bytes. Those with a hint are not
+// text and no compression: Expand takes archives apart, Open asks journalctl about
+// journals, and where neither can, the hint says what to run instead.
 var packedForms = []struct {
 	magic, name, hint string
-	at                int
 }{
 	{magic: "\x1f\x8b", name: "gzip"},
 	{magic: "BZh", name: "bzip2"},
-	{magic: "\x28\xb5\x2f\xfd", name: "zstd", hint: "zstd -dc FILE | gpumedic diagnose -"},
-	{magic: "\xfd7zXZ\x00", name: "xz", hint: "xz -dc FILE | gpumedic diagnose -"},
-	{magic: "\x04\x22\x4d\x18", name: "lz4", hint: "lz4 -dc FILE | gpumedic diagnose -"},
+	{magic: "\x28\xb5\x2f\xfd", name: "zstd"},
+	{magic: "\xfd7zXZ\x00", name: "xz"},
+	{magic: "\x04\x22\x4d\x18", name: "lz4"},
+	{magic: "\x02\x21\x4c\x18", name: "lz4"},
+	{magic: "\x1f\x9d", name: "compress (.Z)", hint: "gzip -dc FILE | gpumedic diagnose -"},
 	{magic: "LZIP", name: "lzip", hint: "lzip -dc FILE | gpumedic diagnose -"},
 	{magic: "7z\xbc\xaf\x27\x1c", name: "7z archive", hint: "unpack it and name the folder"},
-	{magic: "PK\x03\x04", name: "zip archive", hint: "unpack it and name the folder"},
-	{magic: "ustar", at: 257, name: "tar archive", hint: "unpack it and name the folder"},
-	{magic: "LPKSHHRH", name: "systemd journal file", hint: "journalctl --file FILE -o export | gpumedic diagnose -"},
+	{magic: "Rar!\x1a\x07", name: "rar archive", hint: "unpack it and name the folder"},
+	{magic: "PK\x03\x04", name: formZip, hint: "unpack it and name the folder"},
+	{magic: "PK\x05\x06", name: formZip, hint: "unpack it and name the folder"}, // without entries
+	{magic: "LPKSHHRH", name: formJournal, hint: "journalctl --file FILE -o export | gpumedic diagnose -"},
 }
 
-// packedForm names the packed form of data and, when it cannot be read here, says
+// packedForm names the packed form of data and, when it is not just compressed, says
 // what to do.
 func packedForm(head []byte) (name, hint string) {
 	for _, f := range packedForms {
-		if len(head) >= f.at && bytes.HasPrefix(head[f.at:], []byte(f.magic)) {
-			if f.name == "bzip2" && (len(head) < 10 || string(head[4:10]) != "1AY&SY") {
+		if bytes.HasPrefix(head, []byte(f.magic)) {
+			if f.name == "bzip2" && (len(head) < 10 || string(head[4:10]) != "1AY&SY" && string(head[4:10]) != "\x17rE8P\x90") {
 				continue // a text may start with BZh
 			}
 			return f.name, f.hint
 		}
+	}
+	if isTar(head) {
+		return formTar, "unpack it and name the folder"
 	}
 	return "", ""
 }
@@ -52,30 +63,19 @@ func (u unreadable) Error() string {
 
 const headSize = 64 << 10
 
-// decoded wraps a stream so that it yields UTF-8 text: gzip and bzip2 are
-// unpacked (once more when packed twice), UTF-16 with a byte-order mark is
-// converted, a UTF-8 mark is dropped. form says what was undone.
-func decoded(r io.Reader) (text *bufio.Reader, form string, err error) {
-	br := bufio.NewReaderSize(r, headSize)
-	for range 3 {
-		head, _ := br.Peek(512)
-		name, hint := packedForm(head)
-		switch {
-		case hint != "":
-			return nil, name, unreadable{name, hint}
-		case name == "gzip":
-			zr, err := gzip.NewReader(br)
-			if err != nil {
-				return nil, name, err
-			}
-			br, form = bufio.NewReaderSize(zr, headSize), name
-		case name == "bzip2":
-			br, form = bufio.NewReaderSize(bzip2.NewReader(br), headSize), name
-		default:
-			return decodeText(br, head), form, nil
-		}
+// decoded wraps a stream so that it yields UTF-8 text: compression is undone (also
+// when packed twice), UTF-16 with a byte-order mark is converted, a UTF-8 mark is
+// dropped. The layers say what was undone; they are to be closed.
+func decoded(r io.Reader) (*bufio.Reader, *layers, error) {
+	l, err := unpack(r, headSize)
+	if err != nil {
+		return nil, l, err
 	}
-	return nil, form, errors.New("is packed more than three times over")
+	head, _ := l.r.Peek(512)
+	if name, hint := packedForm(head); name != "" {
+		return nil, l, unreadable{name, hint}
+	}
+	return decodeText(l.r, head), l, nil
 }
 
 func decodeText(br *bufio.Reader, head []byte) *bufio.Reader {

@@ -21,7 +21,7 @@ type Hint struct {
 func (h Hint) IsZero() bool { return h == Hint{} }
 
 var (
-	logExt     = lazyre.New(`(?i)\.(?:log|txt|out|err|json|jsonl|pickle|pkl|stdout|stderr|gz|bz2|trace|dump)$`)
+	logExt     = lazyre.New(`(?i)\.(?:log|txt|out|err|json|jsonl|pickle|pkl|stdout|stderr|gz|bz2|xz|zst|lz4|trace|dump)$`)
 	rankName   = lazyre.New(`(?i)(?:^|[^a-z0-9])(global[_-]?|local[_-]?)?rank[_.=-]?(\d{1,5})(?:[^a-z0-9]|$)`)
 	gpuName    = lazyre.New(`(?i)(?:^|[^a-z0-9])gpu[_.=-]?(\d{1,2})(?:[^a-z0-9]|$)`)
 	nodeName   = lazyre.New(`(?i)(?:^|[^a-z0-9])((?:node|host)[_.-]?\d{1,5})(?:[^a-z0-9]|$)`)

@@ -25,6 +25,8 @@ type Input struct {
 	Hint Hint
 
 	open func() (io.ReadCloser, error)
+	file bool // Path can be opened by another program
+	tail int  // so many parts of Path are always in Name: the entry of an archive
 }
 
 // FromBytes makes an input of text at hand.
@@ -41,8 +43,8 @@ func FromReader(name string, open func() (io.ReadCloser, error)) Input {
 
 // fromFile makes an input of a path without touching it yet.
 func fromFile(path, node string) Input {
-	return Input{Name: path, Path: path, Node: node, Hint: HintOf(path), open: func() (io.ReadCloser, error) {
-		return os.Open(path)
+	return Input{Name: path, Path: path, Node: node, Hint: HintOf(path), file: true, open: func() (io.ReadCloser, error) {
+		return openFile(path)
 	}}
 }
 

@@ -35,7 +35,7 @@ func sortLogs(files []string) {
 // syslog-20240611 counts below all numbers, by date.
 func rotation(base string) (name string, rank int64) {
 	name = base
-	for _, ext := range []string{".gz", ".bz2", ".xz", ".zst", ".lz4"} {
+	for _, ext := range []string{".gz", ".bz2", ".xz", ".zst", ".zstd", ".lz4"} {
 		name = strings.TrimSuffix(name, ext)
 	}
 	if i := strings.LastIndexAny(name, ".-"); i > 0 && i+1 < len(name) {
@@ -98,7 +98,7 @@ func shortNames(ins []Input) {
 	tail := func(i, n int) string { return strings.Join(parts[i][max(0, len(parts[i])-n):], "/") }
 	depth := make([]int, len(ins))
 	for i := range depth {
-		depth[i] = 1
+		depth[i] = 1 + ins[i].tail
 	}
 	for again := true; again; {
 		again = false

@@ -1,14 +1,15 @@
 package source
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
-	"compress/bzip2"
-	"compress/flate"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 const (
@@ -44,6 +45,7 @@ type Reader struct {
 	opts     Options
 	text     *bufio.Reader
 	closer   io.Closer
+	layers   *layers
 	form     string
 	kind     string
 	problems []string
@@ -79,17 +81,32 @@ func (in Input) Open(o Options) *Reader {
 		r.lost(pathProblem(err))
 		return r
 	}
+	r.start(f)
+	return r
+}
+
+// start decodes a stream up to its text.
+func (r *Reader) start(f io.ReadCloser) {
+	var err error
 	r.closer = f
-	r.text, r.form, err = decoded(f)
+	r.text, r.layers, err = decoded(f)
+	r.form = r.layers.form
+	if u, ok := errors.AsType[unreadable](err); ok && u.name == formJournal {
+		var j io.ReadCloser
+		if j, err = openJournal(r.in, r.layers, journalIdle); err == nil {
+			_ = r.Close()
+			r.closer = j
+			r.text, r.layers, err = decoded(j)
+		}
+	}
 	if err != nil {
 		r.err = err
 		r.endProblem()
-		r.err = io.EOF
-		return r
+		_ = r.Close()
+		return
 	}
 	r.err = nil
 	r.sniff()
-	return r
 }
 
 // Kind is what the text is, told by its first 64 KiB.
@@ -119,6 +136,7 @@ func (r *Reader) Close() error {
 		return nil
 	}
 	c := r.closer
+	r.layers.close()
 	r.closer, r.text, r.err = nil, nil, io.EOF
 	return c.Close()
 }
@@ -278,20 +296,35 @@ func (r *Reader) endProblem() {
 		r.lost(u.Error())
 		return
 	}
-	_, damaged := errors.AsType[flate.CorruptInputError](err)
-	_, badBz := errors.AsType[bzip2.StructuralError](err)
+	if _, ok := errors.AsType[bombError](err); ok {
+		r.lost(err.Error())
+		return
+	}
+	form := r.form
+	if fe, ok := errors.AsType[formError](err); ok {
+		form = fe.form
+	}
+	if form == "" {
+		form = "archive" // an entry of one
+	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		r.lost(r.form + " data ends early (truncated file?): " + sofar)
-	case errors.Is(err, gzip.ErrHeader) && r.offset > 0:
-		r.lost("bytes behind the gzip data are no gzip data and were left out")
-	case errors.Is(err, gzip.ErrHeader):
-		r.lost("gzip header is damaged: nothing could be read")
-	case errors.Is(err, gzip.ErrChecksum):
-		r.lost("gzip checksum is wrong: the text may be damaged")
-	case damaged || badBz:
-		r.lost(r.form + " data is damaged: " + sofar)
+		r.lost(form + " data ends early (truncated file?): " + sofar)
+	case errors.Is(err, gzip.ErrHeader) || errors.Is(err, zstd.ErrMagicMismatch) || errors.Is(err, errXZHeader):
+		if r.offset > 0 {
+			r.lost("bytes behind the " + form + " data are no " + form + " data and were left out")
+			return
+		}
+		r.lost(form + " header is damaged: nothing could be read")
+	case errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zstd.ErrCRCMismatch) || errors.Is(err, zip.ErrChecksum):
+		r.lost(form + " checksum is wrong: the text may be damaged")
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		r.lost(fmt.Sprintf("zstd needs more than the %s of memory that are allowed (packed with --long?): zstd -dc --long=31 FILE | gpumedic diagnose -", byteSize(zstdWindow)))
 	default:
+		if fe, ok := errors.AsType[formError](err); ok {
+			r.lost(form + " data is damaged (" + fe.err.Error() + "): " + sofar)
+			return
+		}
 		r.lost(pathProblem(err))
 	}
 }

@@ -85,7 +85,7 @@ func TestReaderDecodes(t *testing.T) {
 	f("empty", nil, "", "empty")
 	f("zstd", []byte("\x28\xb5\x2f\xfd0000"), "", "zstd")
 	f("xz", []byte("\xfd7zXZ\x00...."), "", "xz")
-	f("journal", []byte("LPKSHHRH...."), "", "journalctl --file")
+	f("journal", []byte("LPKSHHRH...."), "", "journalctl")
 	f("invalid utf-8", []byte("a\xffb\n"), "a\xffb\n", "")
 }
 

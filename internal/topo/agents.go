@@ -1,7 +1,8 @@
 package topo
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,12 +35,7 @@ func (m *Map) learnReports(signals []gpumedic.Signal) {
 			byKind[k].agent = append(byKind[k].agent, s)
 		}
 	}
-	keys := make([]string, 0, len(byKind))
-	for k := range byKind {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(byKind)) {
 		p := byKind[k]
 		if m.oneGPU(p.kernel) && m.oneGPU(p.agent) {
 			m.joinReport(p.kernel[0], p.agent[0])

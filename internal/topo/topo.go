@@ -5,6 +5,7 @@
 package topo
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -15,10 +16,10 @@ import (
 
 // Map is what the signals of one run say about the machines they come from.
 type Map struct {
-	join    map[string]string // union-find over name keys
-	gpus    map[string]bool   // node|pci of known GPUs
-	others  map[string]bool   // node|pci of devices known to be no GPU and no port
-	ports   map[string]bool   // node|pci
+	join    map[string]string   // union-find over name keys
+	members map[string][]string // the keys of each root
+	gpus    map[string]bool     // node|pci of known GPUs
+	ports   map[string]bool     // node|pci
 	below   map[string]map[string]bool
 	buses   map[string][2]int // port -> secondary..subordinate bus
 	node    string            // the only node name stated, if there is one
@@ -28,8 +29,8 @@ type Map struct {
 // Learn builds the map. The signals' order does not matter.
 func Learn(signals []gpumedic.Signal) *Map {
 	m := &Map{
-		join: map[string]string{},
-		gpus: map[string]bool{}, others: map[string]bool{}, ports: map[string]bool{},
+		join: map[string]string{}, members: map[string][]string{},
+		gpus: map[string]bool{}, ports: map[string]bool{},
 		below: map[string]map[string]bool{}, buses: map[string][2]int{},
 	}
 	m.learnNode(signals)
@@ -98,8 +99,6 @@ func (m *Map) learnDevice(node, pci string, s *gpumedic.Signal) {
 		m.gpus[node+"|"+function0(pci)] = true
 	case strings.HasPrefix(class, "06"):
 		m.ports[node+"|"+pci] = true
-	case class != "":
-		m.others[node+"|"+pci] = true
 	}
 }
 
@@ -179,47 +178,64 @@ const (
 	No
 )
 
+// maxBridges bounds the bridges that one looks through on the way down to a GPU.
+const maxBridges = 8
+
 // Above says whether a port lies on the path from the root complex to a GPU.
 func (m *Map) Above(node, port, gpu string) Answer {
-	return m.above(node, port, function0(gpu), 0)
-}
-
-func (m *Map) above(node, port, gpu string, depth int) Answer {
-	if port == "" || gpu == "" || depth > 8 {
+	if port == "" || gpu == "" {
 		return Unknown
 	}
+	gpu = function0(gpu)
+	answer, bridges := m.directlyAbove(node, port, gpu)
+	seen := map[string]bool{port: true} // a log may state a circle
+	for depth := 0; answer != Yes && depth < maxBridges && len(bridges) > 0; depth++ {
+		var deeper []string
+		for _, b := range bridges {
+			if seen[b] {
+				continue
+			}
+			seen[b] = true
+			a, below := m.directlyAbove(node, b, gpu)
+			if a == Yes {
+				return Yes
+			}
+			deeper = append(deeper, below...)
+		}
+		bridges = deeper
+	}
+	return answer
+}
+
+// directlyAbove answers by what is known of the port itself, and lists the bridges right
+// below it.
+func (m *Map) directlyAbove(node, port, gpu string) (answer Answer, bridges []string) {
 	if port == gpu || function0(port) == gpu {
-		return Yes
+		return Yes, nil
 	}
 	k := node + "|" + port
 	if r, ok := m.buses[k]; ok {
-		if strings.SplitN(port, ":", 2)[0] != strings.SplitN(gpu, ":", 2)[0] {
-			return No
+		domain, rest, _ := strings.Cut(gpu, ":")
+		if !strings.HasPrefix(port, domain+":") {
+			return No, nil
 		}
-		b, _ := strconv.ParseInt(strings.Split(gpu, ":")[1], 16, 32)
-		if int(b) >= r[0] && int(b) <= r[1] {
-			return Yes
+		bus, _, _ := strings.Cut(rest, ":")
+		if b, err := strconv.ParseInt(bus, 16, 32); err == nil && int(b) >= r[0] && int(b) <= r[1] {
+			return Yes, nil
 		}
-		return No
+		return No, nil
 	}
-	set := m.below[k]
-	devices := 0
-	for dev := range set {
-		if function0(dev) == gpu {
-			return Yes
+	for dev := range m.below[k] {
+		switch {
+		case function0(dev) == gpu:
+			return Yes, nil
+		case m.ports[node+"|"+dev]:
+			bridges = append(bridges, dev)
+		default:
+			answer = No // other devices are known to sit there
 		}
-		if m.ports[node+"|"+dev] {
-			if m.above(node, dev, gpu, depth+1) == Yes {
-				return Yes
-			}
-			continue
-		}
-		devices++
 	}
-	if devices > 0 {
-		return No // other devices are known to sit there
-	}
-	return Unknown
+	return answer, bridges
 }
 
 // GPUsBelow lists the GPUs that are known to sit below a port, sorted.
@@ -253,18 +269,6 @@ func (m *Map) IsGPU(node, pci string) bool { return m.gpus[node+"|"+function0(pc
 // IsPort reports whether an address is known to be a bridge.
 func (m *Map) IsPort(node, pci string) bool { return m.ports[node+"|"+pci] }
 
-// GPUs lists the PCI addresses of all known GPUs of a node, sorted.
-func (m *Map) GPUs(node string) []string {
-	var out []string
-	for k := range m.gpus {
-		if n, g, _ := strings.Cut(k, "|"); n == node {
-			out = append(out, g)
-		}
-	}
-	sort.Strings(out)
-	return out
-}
-
 // ID is one stable key for a GPU under any of its names, "" when it has none.
 func (m *Map) ID(node string, g gpumedic.GPU) string {
 	keys := nameKeys(node, g)
@@ -280,19 +284,11 @@ func (m *Map) Full(node string, g gpumedic.GPU) gpumedic.GPU {
 	if len(keys) == 0 {
 		return g
 	}
-	root := m.find(keys[0])
-	var members []string
-	for k := range m.join {
-		if m.find(k) == root {
-			members = append(members, k)
-		}
-	}
-	sort.Strings(members)
-	mig := g.MIG
+	members := slices.Clone(m.members[m.find(keys[0])])
+	slices.Sort(members)
 	for _, k := range members {
 		fill(&g, k)
 	}
-	g.MIG = mig
 	return g
 }
 
@@ -348,7 +344,7 @@ func nameKeys(node string, g gpumedic.GPU) []string {
 func (m *Map) find(k string) string {
 	p, ok := m.join[k]
 	if !ok {
-		m.join[k] = k
+		m.join[k], m.members[k] = k, []string{k}
 		return k
 	}
 	for p != m.join[p] {
@@ -369,6 +365,8 @@ func (m *Map) union(a, b string) {
 		a, b = b, a
 	}
 	m.join[b] = a
+	m.members[a] = append(m.members[a], m.members[b]...)
+	delete(m.members, b)
 }
 
 // function0 maps any function of a device to its function 0: audio, USB and UCSI

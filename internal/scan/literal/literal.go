@@ -5,35 +5,36 @@
 //
 // # Method
 //
-// Of each literal one stretch of bytes is chosen that is rare in logs. Its windows of
-// k bytes are put into a small filter, and the text is probed for windows that pass
-// it. What passes is looked up exactly, and then the literals that have the window
-// are compared.
+// Of each literal one stretch of bytes is chosen that is rare in logs (rare.go). Its
+// windows of k bytes are put into a small filter, and the text is probed for windows
+// that pass it. What passes is looked up exactly (table.go), and then the literals that
+// have the window are compared.
 //
 // Long literals need few probes: a literal of at least k+s-1 bytes has exactly one of
-// s neighbouring windows at a multiple of s, whatever its alignment, so the text is
-// probed at every s-th byte only. The filter is a Bloom filter of 32 KiB, which stays in
-// the first-level cache. Literals of 7 bytes and more are probed so at every 4th byte
-// (k = 4, s = 4), those of 4 to 6 at every 2nd (k = 3, s = 2), shorter ones at every
-// byte. Each class that is in use is one pass over the block.
+// s neighbouring windows at a multiple of s, whatever its alignment. All literals of 7
+// bytes and more are found by probing at every 4th byte (stride.go): those of 9 and more
+// by windows of six bytes, which ordinary words hardly share, the others by windows of
+// four. Both are asked with one load from a Bloom filter. Literals of 4 to 6 bytes are
+// probed for at every 2nd byte, shorter ones at every byte (short.go).
 //
 // Probing ignores the bit that tells capital letters from small ones, so that
 // literals with and without case share a pass; the comparison is exact.
 //
 // # Vectors
 //
-// On amd64 with AVX2 both kinds of probing are in assembly (probe_amd64.s); everything
-// else is shared, and any other machine takes the loops in Go. The long class hashes
-// eight windows at once and gathers from the Bloom filter. Literals of 3 to 6 bytes are
-// too short for a stride that pays, and few: they are found by the shuffle method known
-// as Teddy (teddy.go), at every byte. Kernels only say where to look, so a wrong one
-// could lose hits but not invent any; the tests compare with [Naive].
+// On amd64 with AVX2 the probing is in assembly (probe_amd64.s), and everything behind
+// it is shared with the loops in Go. The stride hashes eight windows at once and gathers
+// from the filter. Literals of 3 to 6 bytes are too short for a stride that pays, and
+// few: they are found at every byte by the shuffle method known as Teddy (teddy.go). A
+// kernel only says where to look, so that a wrong one could lose hits but not invent
+// any; the tests compare both ways with [Naive].
 //
-// Not taken, by measurement on 2,200 literals: Teddy for all of them (with more than
-// some 200 windows its nibble masks are full and nearly every byte passes), and a table
-// of windows without stride (four times the gathers).
+// Measured on 2,200 literals and not taken: Teddy for all of them (their nibbles fill
+// the masks of 16 buckets, and nearly every byte passes); windows of four bytes for all
+// (a tenth of all probes passes, as ordinary words share them); of eight (too few
+// literals are so long); three bytes in Teddy (three times as many places as with four).
 //
-// OPT: no NEON kernel yet: arm64 has no gather, the Go loops do there.
+// OPT: no NEON kernel: arm64 has no gather, so only the short class would gain.
 package literal
 
 import (

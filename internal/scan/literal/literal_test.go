@@ -1,6 +1,7 @@
 package literal
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,10 +11,20 @@ import (
 
 func check(t *testing.T, lits []Literal, text string) {
 	t.Helper()
-	got, want := New(lits).Find(nil, []byte(text)), Naive(lits).Find(nil, []byte(text))
-	if !slices.Equal(got, want) {
-		t.Fatalf("literals %v in %q:\n got %v\nwant %v", lits, text, got, want)
+	want := Naive(lits).Find(nil, []byte(text))
+	for _, vectors := range ways() {
+		if got := build(lits, vectors).Find(nil, []byte(text)); !slices.Equal(got, want) {
+			t.Fatalf("vectors %v, literals %v in %q:\n got %v\nwant %v", vectors, lits, text, got, want)
+		}
 	}
+}
+
+// ways are the ways of probing that this machine has.
+func ways() []bool {
+	if vectors {
+		return []bool{false, true}
+	}
+	return []bool{false}
 }
 
 func TestFind(t *testing.T) {
@@ -24,6 +35,19 @@ func TestFind(t *testing.T) {
 	check(t, lits, "NVRM: Xid (PCI:0000:3b:00): 79 Out Of Memory OUT OF MEMORY aaaa AAAA AER: aer: BadTLP")
 	for pad := range 12 {
 		check(t, lits, strings.Repeat("-", pad)+"callbacks suppressed"+"Xid ("+strings.Repeat("z", pad)+"out of MEMORY")
+	}
+}
+
+// TestGramList: the list is read by position, so an editor that touches it breaks it.
+func TestGramList(t *testing.T) {
+	for i, line := range strings.Split(strings.TrimSuffix(gramList, "\n"), "\n") {
+		if len(line) != 5 || !strings.Contains("0123456789abcdef", line[:1]) {
+			t.Fatalf("line %d of grams.txt: %q", i+1, line)
+		}
+	}
+	g := commonGrams()
+	if common, rare := g.of([]byte("for ")), g.of([]byte("XzQj")); common <= rare {
+		t.Errorf("cost of a common window is %d, of a rare one %d", common, rare)
 	}
 }
 
@@ -40,7 +64,25 @@ func FuzzLiteral(f *testing.F) {
 		}
 		check(t, lits, text)
 		check(t, lits, text+words+text)
+		check(t, lits, strings.Repeat(text+words, 2*stretch/(len(text+words)+1)%64)+words)
 	})
+}
+
+// TestStretches puts literals across the borders of what a kernel takes at a time, and
+// at every place near the ends of a block.
+func TestStretches(t *testing.T) {
+	lits := []Literal{{"Xid (", false}, {"e+07", true}, {"rc=", false}, {"out of memory", true}, {"fallen off the bus", false}, {"memory", true}}
+	for at := stretch - 24; at < stretch+24; at++ {
+		text := bytes.Repeat([]byte{'-'}, stretch+64)
+		for _, l := range lits {
+			copy(text[at:], l.Text)
+			check(t, lits, string(text))
+		}
+	}
+	for size := range 80 {
+		check(t, lits, strings.Repeat("E+07rc=", 12)[:size]+"Xid (memory")
+		check(t, lits, strings.Repeat("Out of memory", 7)[:size])
+	}
 }
 
 // sampleLog is a mixed log of about size bytes, one line in rare of interest.
@@ -83,12 +125,17 @@ func BenchmarkLiteral(b *testing.B) {
 			lits = append(lits, Literal{w, i%3 == 2})
 		}
 	}
-	s, block := New(lits), sampleLog(1<<20, 2000)
-	b.SetBytes(int64(len(block)))
-	var hits []Hit
-	for b.Loop() {
-		hits = s.Find(hits[:0], block)
+	block := sampleLog(1<<20, 2000)
+	for _, vectors := range ways() {
+		b.Run(fmt.Sprintf("vectors=%v", vectors), func(b *testing.B) {
+			s := build(lits, vectors)
+			b.SetBytes(int64(len(block)))
+			var hits []Hit
+			for b.Loop() {
+				hits = s.Find(hits[:0], block)
+			}
+			b.ReportMetric(float64(len(lits)), "literals")
+			b.ReportMetric(float64(len(hits)), "hits")
+		})
 	}
-	b.ReportMetric(float64(len(lits)), "literals")
-	b.ReportMetric(float64(len(hits)), "hits")
 }

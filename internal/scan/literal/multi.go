@@ -9,15 +9,11 @@ import (
 // New builds a searcher. An empty literal never occurs.
 func New(lits []Literal) Searcher { return build(lits, vectors) }
 
-// class is a way to probe: windows of k bytes at every step-th byte. A literal
-// goes to the first class that it is long enough for.
-type class struct{ k, step int }
-
+// Classes of short literals: the loops in Go take fewer places, the kernel all.
 var (
-	long = class{4, 4}
-	// scalarClasses suit the loops in Go, vectorClasses the kernels.
-	scalarClasses = []class{long, {3, 2}, {3, 1}, {2, 1}, {1, 1}}
-	vectorClasses = []class{long, {3, 1}, {2, 1}, {1, 1}}
+	teddyClass    = class{3, 1}
+	scalarClasses = []class{{3, 2}, {3, 1}, {2, 1}, {1, 1}}
+	vectorClasses = []class{teddyClass, {2, 1}, {1, 1}}
 )
 
 type entry struct {
@@ -25,11 +21,16 @@ type entry struct {
 	fold bool
 }
 
-// multi is a searcher of one pass a class.
+// pass finds the literals of some class, nearly in order.
+type pass interface {
+	find(dst []Hit, block []byte, lits []entry) []Hit
+}
+
+// multi is a searcher of several passes.
 type multi struct {
 	of     []Literal
 	lits   []entry
-	passes []*pass
+	passes []pass
 	spare  sync.Pool // of *[]Hit, for merging
 }
 
@@ -40,22 +41,29 @@ func build(lits []Literal, vectors bool) *multi {
 	if vectors {
 		classes = vectorClasses
 	}
+	var wide, long []int32
 	ids := make([][]int32, len(classes))
 	for i, l := range lits {
 		m.lits[i] = entry{text: []byte(l.Text), fold: l.Fold}
 		if l.Fold {
 			m.lits[i].text = lower(m.lits[i].text)
 		}
-		for c, cl := range classes {
-			if len(l.Text) >= cl.k+cl.step-1 {
-				ids[c] = append(ids[c], int32(i))
-				break
-			}
+		switch n := len(l.Text); {
+		case wideClass.fits(n):
+			wide = append(wide, int32(i))
+		case longClass.fits(n):
+			long = append(long, int32(i))
+		case n > 0:
+			c := slices.IndexFunc(classes, func(c class) bool { return c.fits(n) })
+			ids[c] = append(ids[c], int32(i))
 		}
+	}
+	if len(wide)+len(long) > 0 {
+		m.passes = append(m.passes, newStride(m.lits, wide, long, vectors))
 	}
 	for c, cl := range classes {
 		if len(ids[c]) > 0 {
-			m.passes = append(m.passes, newPass(cl, m.lits, ids[c], vectors))
+			m.passes = append(m.passes, newShort(cl, m.lits, ids[c], vectors))
 		}
 	}
 	return m
@@ -104,7 +112,7 @@ func (m *multi) merge(hits []Hit, mid int) {
 			j--
 		}
 	}
-	*buf = slices.Grow(second[:0], 0)
+	*buf = second[:0]
 	m.spare.Put(buf)
 }
 

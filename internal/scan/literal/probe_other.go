@@ -2,13 +2,9 @@
 
 package literal
 
-const (
-	vectors     = false
-	kernelAhead = 0
-)
+// There are no kernels for this machine: the loops in Go do.
+const vectors = false
 
-func probeFilter(*[1 << filterBits]uint32, []byte, *[stretch]int32) (n, done int) {
-	panic("no kernel on this machine")
-}
+func probeFilter(*filter, []byte, *[stretch / 4]int32) (n, done int) { return 0, 0 }
 
-func (t *teddy) probe([]byte, *[stretch]int32) (n, done int) { panic("no kernel on this machine") }
+func (t *teddy) probe([]byte, *[stretch]int32) (n, done int) { return 0, 0 }

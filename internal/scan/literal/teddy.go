@@ -1,12 +1,16 @@
 package literal
 
 // teddy holds the masks of the shuffle method: for each byte of a window and each half
-// of that byte, which of 16 buckets have a window with it. Three windows bytes that
+// of that byte, which of 16 buckets have a window with it. Four bytes in a row that
 // share a bucket are a place to look at. The masks of buckets 0 to 7 are in the lower
 // half of a vector, those of 8 to 15 in the upper, so that one shuffle asks both.
 type teddy struct {
-	masks [6][32]byte // low and high half of bytes 0, 1, 2
+	masks [2 * teddyWindow][32]byte // low and high half of bytes 0, 1, 2, 3
 }
+
+// teddyWindow is how many bytes the kernel compares; a literal that is shorter takes
+// any byte for the last.
+const teddyWindow = 4
 
 const buckets = 16
 
@@ -16,7 +20,7 @@ func newTeddy(lits []entry, ids []int32, froms []int) *teddy {
 	var b [buckets]bucket
 	for i, id := range ids {
 		e := &lits[id]
-		w := newBucket(e.text[froms[i]:froms[i]+3], e.fold)
+		w := newBucket(e.text[froms[i]:min(len(e.text), froms[i]+teddyWindow)], e.fold)
 		best, least := 0, 0.0
 		for k := range b {
 			if grown := b[k].with(&w).cost() - b[k].cost(); k == 0 || grown < least {
@@ -27,7 +31,7 @@ func newTeddy(lits []entry, ids []int32, froms []int) *teddy {
 	}
 	t := &teddy{}
 	for k := range b {
-		for j := range 6 {
+		for j := range t.masks {
 			for half := range 16 {
 				if b[k].halves[j]>>half&1 != 0 {
 					t.masks[j][k/8*16+half] |= 1 << (k % 8)
@@ -39,7 +43,7 @@ func newTeddy(lits []entry, ids []int32, froms []int) *teddy {
 }
 
 // bucket is the set of low and high halves that it has at each byte.
-type bucket struct{ halves [6]uint16 }
+type bucket struct{ halves [2 * teddyWindow]uint16 }
 
 func newBucket(window []byte, fold bool) bucket {
 	var b bucket
@@ -52,6 +56,9 @@ func newBucket(window []byte, fold bool) bucket {
 		if fold && c >= 'a' && c <= 'z' {
 			add(j, c-0x20)
 		}
+	}
+	for j := len(window); j < teddyWindow; j++ {
+		b.halves[2*j], b.halves[2*j+1] = 0xffff, 0xffff
 	}
 	return b
 }
@@ -67,7 +74,7 @@ func (b *bucket) with(w *bucket) *bucket {
 // cost is how often the bucket is thought to raise a false alarm.
 func (b *bucket) cost() float64 {
 	cost := 1.0
-	for j := 0; j < 6; j += 2 {
+	for j := 0; j < len(b.halves); j += 2 {
 		sum := 0
 		for hi := range 16 {
 			if b.halves[j+1]>>hi&1 == 0 {
@@ -75,7 +82,7 @@ func (b *bucket) cost() float64 {
 			}
 			for lo := range 16 {
 				if b.halves[j]>>lo&1 != 0 {
-					sum += plainCommonness[hi<<4|lo]
+					sum += commonBytes[hi<<4|lo]
 				}
 			}
 		}

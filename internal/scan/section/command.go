@@ -1,6 +1,7 @@
 package section
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -147,14 +148,7 @@ func commandAbove(lines Lines) (Command, bool) {
 	return Command{}, false
 }
 
-func (c Command) has(arg string) bool {
-	for _, a := range c.Args {
-		if a == arg {
-			return true
-		}
-	}
-	return false
-}
+func (c Command) has(arg string) bool { return slices.Contains(c.Args, arg) }
 
 // smi reports a call of nvidia-smi with one of these first words ("" = no
 // subcommand, a plain call or -q).
@@ -166,10 +160,5 @@ func (c Command) smi(sub ...string) bool {
 	if len(c.Args) > 0 {
 		first = c.Args[0]
 	}
-	for _, s := range sub {
-		if s == first {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(sub, first)
 }

@@ -152,6 +152,9 @@ var dcgmJSON = parser{
 	parse:  parseDcgmJSON,
 }
 
+// deepest is more than any version nests, and what ends a file full of beginnings.
+const deepest = 64
+
 func parseDcgmJSON(c *cursor) ([]Readings, int) {
 	// The document may begin a line or two above its first known word.
 	start := 0
@@ -165,6 +168,9 @@ func parseDcgmJSON(c *cursor) ([]Readings, int) {
 		}
 		start--
 	}
+	if s, _ := c.line(start); !strings.HasPrefix(strings.TrimSpace(s), "{") && !strings.HasPrefix(strings.TrimSpace(s), "[") {
+		return nil, 0 // from the middle of a document
+	}
 	var text strings.Builder
 	depth := 0
 	for i := start; i < 5000 && text.Len() < 1<<20; i++ {
@@ -174,7 +180,10 @@ func parseDcgmJSON(c *cursor) ([]Readings, int) {
 		}
 		text.WriteString(s)
 		text.WriteByte('\n')
-		if depth += strings.Count(s, "{") - strings.Count(s, "}"); depth > 0 {
+		if depth += strings.Count(s, "{") - strings.Count(s, "}"); depth > deepest {
+			return nil, 0
+		}
+		if depth > 0 {
 			continue
 		}
 		var doc any

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
@@ -111,7 +112,7 @@ func (b *builder) putExport(name, figure string, v float64, i int, raw string) {
 	case exportBlank(v) || v < 0:
 		b.put(strings.Trim(name, "+?"), na, i, raw)
 	case strings.HasSuffix(name, "?"):
-		b.put(strings.TrimSuffix(name, "?"), yesNo(v > 0), i, raw)
+		b.put(strings.TrimSuffix(name, "?"), gpumedic.YesNo(v > 0), i, raw)
 	case strings.HasPrefix(name, "+"):
 		key := name[1:]
 		if old, ok := num(b.Values[key].Value); ok {

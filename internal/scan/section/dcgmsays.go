@@ -81,6 +81,9 @@ type sentence struct {
 	line      int
 }
 
+// longestSaying bounds what is kept of the rows below one test.
+const longestSaying = 16 << 10
+
 // sentences gathers the rows of the sets of a table.
 type sentences map[*builder]sentence
 
@@ -89,7 +92,9 @@ func (s sentences) add(b *builder, text string, line int, raw string) {
 	if !ok {
 		was = sentence{raw: raw, line: line}
 	}
-	was.text += " " + text
+	if len(was.text) < longestSaying {
+		was.text += " " + text
+	}
 	s[b] = was
 }
 

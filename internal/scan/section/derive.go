@@ -1,9 +1,12 @@
 package section
 
 import (
-	"sort"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
@@ -13,10 +16,8 @@ import (
 func derive(in []Readings) []Readings {
 	sets := make([]Readings, len(in))
 	for i, s := range in {
-		values := make(map[string]Reading, len(s.Values)+8)
-		for k, v := range s.Values {
-			values[k] = v
-		}
+		values := make(map[string]Reading, len(s.Values)+8) // room for what is derived
+		maps.Copy(values, s.Values)
 		s.Values = values
 		sets[i] = s
 	}
@@ -38,30 +39,30 @@ func deriveOne(s *Readings) {
 		a, ok1 := num(p.Value)
 		b, ok2 := num(q.Value)
 		if ok1 && ok2 {
-			s.derived("retired_pages.total", itoa(int(a+b)), q)
+			s.derived("retired_pages.total", strconv.Itoa(int(a+b)), q)
 		}
 	}
 	deriveLink(s)
 	if busy, r, ok := busyness(s); ok {
-		s.derived("busy", yesNo(busy), r)
+		s.derived("busy", gpumedic.YesNo(busy), r)
 	}
 	errorWords(s)
 	if r, ok := s.Values["name"]; ok {
 		s.derived("product.class", productClass(r.Value), r)
-		s.derived("product.nvlink", yesNo(nvlinkBoard.MatchString(r.Value) && !noNVLink.MatchString(r.Value)), r)
+		s.derived("product.nvlink", gpumedic.YesNo(nvlinkBoard.MatchString(r.Value) && !noNVLink.MatchString(r.Value)), r)
 	}
 	if c, ok := num(s.Values["clocks.sm.mhz"].Value); ok {
 		if m, ok := num(s.Values["clocks.max.sm.mhz"].Value); ok && m > 0 {
-			s.derived("clocks.sm.share.percent", itoa(int(c*100/m)), s.Values["clocks.sm.mhz"])
+			s.derived("clocks.sm.share.percent", strconv.Itoa(int(c*100/m)), s.Values["clocks.sm.mhz"])
 		}
 	}
 	if w, ok := num(s.Values["pcie.port.width"].Value); ok {
 		if m, ok := num(s.Values["pcie.port.width.max"].Value); ok && w >= 1 && m > 0 {
-			s.derived("pcie.port.width.share.percent", itoa(int(w*100/m)), s.Values["pcie.port.width"])
+			s.derived("pcie.port.width.share.percent", strconv.Itoa(int(w*100/m)), s.Values["pcie.port.width"])
 		}
 	}
 	if n, k := s.Values["nvml.version"].Value, s.Values["driver.version"].Value; n != "" && k != "" && n != na && k != na {
-		s.derived("driver.library_matches", yesNo(strings.HasPrefix(k, n)), s.Values["nvml.version"])
+		s.derived("driver.library_matches", gpumedic.YesNo(strings.HasPrefix(k, n)), s.Values["nvml.version"])
 	}
 }
 
@@ -98,7 +99,7 @@ func sumECC(s *Readings, what, span string) {
 		}
 	}
 	if any && total < 1e15 {
-		s.derived(prefix+"total", itoa(int(total)), from)
+		s.derived(prefix+"total", strconv.Itoa(int(total)), from)
 	}
 }
 
@@ -115,7 +116,7 @@ func deriveLink(s *Readings) {
 	w, ok1 := num(cur.Value)
 	m, ok2 := num(s.Values["pcie.link.width.max"].Value)
 	if ok1 && ok2 && w >= 1 && m >= 1 {
-		s.derived("pcie.link.width.share.percent", itoa(int(w*100/m)), cur)
+		s.derived("pcie.link.width.share.percent", strconv.Itoa(int(w*100/m)), cur)
 	}
 }
 
@@ -206,7 +207,7 @@ func join(sets []Readings) {
 			continue
 		}
 		if g.Index != nil {
-			pair("index "+itoa(*g.Index), g.PCI)
+			pair("index "+strconv.Itoa(*g.Index), g.PCI)
 			indexOf[g.PCI] = *g.Index
 		}
 		if g.UUID != "" {
@@ -220,7 +221,7 @@ func join(sets []Readings) {
 		}
 		name := g.UUID
 		if name == "" && g.Index != nil {
-			name = "index " + itoa(*g.Index)
+			name = "index " + strconv.Itoa(*g.Index)
 		}
 		if p, ok := pciOf[name]; ok && !clash[name] {
 			g.PCI = p
@@ -231,35 +232,90 @@ func join(sets []Readings) {
 // peersOf compares each GPU with the others that the same tool listed. Peers are
 // other GPUs of the same product.
 func peersOf(sets []Readings) {
-	groups := map[string]map[string]*Readings{}
-	order := map[string][]string{}
+	groups := map[string]*peers{}
 	for i := range sets {
-		s := &sets[i]
-		id := peerID(s)
-		if id == "" {
-			continue
+		if id := peerID(&sets[i]); id != "" {
+			k := peerGroup(&sets[i])
+			if groups[k] == nil {
+				groups[k] = &peers{shows: map[string]shown{}}
+			}
+			groups[k].shows[id] = show(&sets[i]) // of several samples the last
 		}
-		k := s.Tool + "\x00" + s.Values["name"].Value + s.Values["ib.ca_type"].Value + "\x00" + s.Values["ib.link_layer"].Value
-		if groups[k] == nil {
-			groups[k] = map[string]*Readings{}
-		}
-		if groups[k][id] == nil {
-			order[k] = append(order[k], id)
-		}
-		groups[k][id] = s
+	}
+	for _, g := range groups {
+		g.sum()
 	}
 	for i := range sets {
 		s := &sets[i]
-		id := peerID(s)
-		if id == "" {
-			comparePeers(s, "", nil, nil)
+		if id := peerID(s); id != "" {
+			comparePeers(s, id, groups[peerGroup(s)])
 			continue
 		}
-		k := s.Tool + "\x00" + s.Values["name"].Value + s.Values["ib.ca_type"].Value + "\x00" + s.Values["ib.link_layer"].Value
-		comparePeers(s, id, groups[k], order[k])
+		comparePeers(s, "", &peers{})
 	}
 }
 
+// shown is what counts of one GPU or port when others are compared with it.
+type shown struct {
+	fullWidth, active bool
+	links             float64
+	hasLinks          bool
+	clock             float64
+	busy              bool // clock is that of a GPU at work
+}
+
+func show(s *Readings) shown {
+	var out shown
+	width, ok := num(s.Values["pcie.link.width.share.percent"].Value)
+	out.fullWidth = ok && width >= 100
+	out.active = s.Values["ib.state"].Value == "active"
+	out.links, out.hasLinks = num(s.Values["nvlink.links.active"].Value)
+	out.clock, ok = num(s.Values["clocks.sm.mhz"].Value)
+	out.busy = ok && s.Values["busy"].Value == "yes"
+	return out
+}
+
+// peers are the members of a group with their sums, from which each one's own part is
+// taken off again: comparing all pairs would take hours on the list of a whole fleet.
+type peers struct {
+	shows             map[string]shown
+	fullWidth, active int
+	links, clocks     []float64 // sorted
+}
+
+func (p *peers) sum() {
+	for _, s := range p.shows {
+		if s.fullWidth {
+			p.fullWidth++
+		}
+		if s.active {
+			p.active++
+		}
+		if s.hasLinks {
+			p.links = append(p.links, s.links)
+		}
+		if s.busy {
+			p.clocks = append(p.clocks, s.clock)
+		}
+	}
+	slices.Sort(p.links)
+	slices.Sort(p.clocks)
+}
+
+// without is the n-th of sorted figures when one of them is left out.
+func without(sorted []float64, own float64, n int) float64 {
+	if at, found := slices.BinarySearch(sorted, own); found && n >= at {
+		n++
+	}
+	return sorted[n]
+}
+
+// peerGroup is equal for what one tool listed of one product.
+func peerGroup(s *Readings) string {
+	return s.Tool + "\x00" + s.Values["name"].Value + s.Values["ib.ca_type"].Value + "\x00" + s.Values["ib.link_layer"].Value
+}
+
+// peerID names the GPU or port that a set is about, "" where it is about none.
 func peerID(s *Readings) string {
 	if s.Values["ib.device"].Value != "" {
 		return s.Subject.Location
@@ -270,46 +326,39 @@ func peerID(s *Readings) string {
 	return s.Subject.GPU.String()
 }
 
-func comparePeers(s *Readings, id string, group map[string]*Readings, order []string) {
-	fullWidth, active := 0, 0
-	var links, clocks []float64
-	for _, other := range order {
-		if other == id {
-			continue
-		}
-		p := group[other]
-		if v, ok := num(p.Values["pcie.link.width.share.percent"].Value); ok && v >= 100 {
-			fullWidth++
-		}
-		if p.Values["ib.state"].Value == "active" {
-			active++
-		}
-		if v, ok := num(p.Values["nvlink.links.active"].Value); ok {
-			links = append(links, v)
-		}
-		if v, ok := num(p.Values["clocks.sm.mhz"].Value); ok && p.Values["busy"].Value == "yes" {
-			clocks = append(clocks, v)
-		}
-	}
+func comparePeers(s *Readings, id string, p *peers) {
+	own := p.shows[id]
 	if r, ok := s.Values["pcie.link.width.share.percent"]; ok {
-		s.derived("peers.full_width", itoa(fullWidth), r)
+		s.derived("peers.full_width", strconv.Itoa(p.fullWidth-count(own.fullWidth)), r)
 	}
 	if r, ok := s.Values["ib.state"]; ok {
-		s.derived("peers.ib_active", itoa(active), r)
+		s.derived("peers.ib_active", strconv.Itoa(p.active-count(own.active)), r)
 	}
 	if r, ok := s.Values["nvlink.links.active"]; ok {
-		best := 0.0
-		for _, v := range links {
-			best = max(best, v)
-		}
-		if len(links) > 0 {
-			s.derived("peers.nvlink_active", itoa(int(best)), r)
-		}
-	}
-	if v, ok := num(s.Values["clocks.sm.mhz"].Value); ok && len(clocks) > 0 {
-		sort.Float64s(clocks)
-		if mid := clocks[len(clocks)/2]; mid > 0 {
-			s.derived("peers.clock_share.percent", itoa(int(v*100/mid)), s.Values["clocks.sm.mhz"])
+		if n := len(p.links) - count(own.hasLinks); n > 0 {
+			best := p.links[len(p.links)-1]
+			if own.hasLinks {
+				best = without(p.links, own.links, n-1)
+			}
+			s.derived("peers.nvlink_active", strconv.Itoa(int(max(0, best))), r)
 		}
 	}
+	if v, ok := num(s.Values["clocks.sm.mhz"].Value); ok {
+		if n := len(p.clocks) - count(own.busy); n > 0 {
+			mid := p.clocks[n/2]
+			if own.busy {
+				mid = without(p.clocks, own.clock, n/2)
+			}
+			if mid > 0 {
+				s.derived("peers.clock_share.percent", strconv.Itoa(int(v*100/mid)), s.Values["clocks.sm.mhz"])
+			}
+		}
+	}
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package section
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,10 +39,10 @@ func namesFact(out *collector, set *Readings) {
 		}
 	}
 	if g.Index != nil {
-		fields["index"] = itoa(*g.Index)
+		fields["index"] = strconv.Itoa(*g.Index)
 	}
 	if g.Minor != nil {
-		fields["minor"] = itoa(*g.Minor)
+		fields["minor"] = strconv.Itoa(*g.Minor)
 	}
 	named := len(fields)
 	if fields["name"] != "" {

@@ -1,21 +1,11 @@
 package section
 
 import (
-	"sort"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
-}
 
 // iomem reads /proc/iomem where a console framebuffer lies inside a PCI device's BAR.
 var iomem = parser{
@@ -187,11 +177,11 @@ func freeUnit(cmd Command, sample string) string {
 	return "KiB"
 }
 
+// unitOf is the unit that a figure bears ("1.5Gi", "503G"), else the one given.
 func unitOf(s, dflt string) string {
-	for suffix, u := range map[string]string{"Ti": "TiB", "Gi": "GiB", "Mi": "MiB", "Ki": "KiB", "T": "TiB", "G": "GiB", "M": "MiB", "K": "KiB"} {
-		if strings.HasSuffix(s, suffix) {
-			return u
-		}
+	s = strings.TrimSuffix(s, "i")
+	if s != "" && strings.IndexByte("KMGT", s[len(s)-1]) >= 0 {
+		return s[len(s)-1:] + "iB"
 	}
 	return dflt
 }

@@ -2,7 +2,7 @@ package section
 
 import (
 	"regexp"
-	"sort"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -96,8 +96,7 @@ func evidence(r Reading) gpumedic.Evidence {
 	return e
 }
 
-// markAt finds the value in its line, as a word and from the right, since names
-// stand left of values.
+// markAt finds the value in its line, from the right: names stand left of values.
 func markAt(text, value string) int {
 	if value == "" || len(value) > len(text) {
 		return -1
@@ -212,7 +211,7 @@ func newCollector() *collector { return &collector{index: map[string]int{}} }
 
 func (c *collector) add(s gpumedic.Signal) {
 	key := s.Kind + "\x00" + s.Subject.Node + "\x00" + s.Subject.GPU.String() + "\x00" + s.Subject.Port + "\x00" + s.Subject.Unit + "\x00" +
-		s.Subject.Location + "\x00" + itoa(s.Subject.Process.PID) + "\x00" + collapseKey(&s)
+		s.Subject.Location + "\x00" + strconv.Itoa(s.Subject.Process.PID) + "\x00" + collapseKey(&s)
 	if i, ok := c.index[key]; ok {
 		old := &c.signals[i]
 		old.Count++
@@ -232,12 +231,7 @@ func collapseKey(s *gpumedic.Signal) string {
 		return s.Fields["what"]
 	}
 	var b strings.Builder
-	keys := make([]string, 0, len(s.Fields))
-	for k := range s.Fields {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
+	for _, k := range sortedKeys(s.Fields) {
 		if _, ok := num(s.Fields[k]); ok && k != "pid" {
 			continue
 		}

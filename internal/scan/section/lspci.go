@@ -28,23 +28,7 @@ var (
 
 func parseLspci(c *cursor) ([]Readings, int) {
 	r := &lspciReport{cmd: c.cmd}
-	end, blanks := 0, 0
-	for i := 0; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
-		if strings.TrimSpace(text) == "" || text == "--" {
-			if blanks++; blanks > 2 {
-				break
-			}
-			continue
-		}
-		if !r.take(text, i, c.raw(i), blanks > 0) {
-			break
-		}
-		end, blanks = i+1, 0
-	}
+	end := c.report(2, r.take)
 	if !r.found {
 		return nil, 0
 	}
@@ -79,7 +63,7 @@ func (r *lspciReport) take(text string, i int, raw string, afterBlank bool) bool
 		if afterBlank && r.cur != nil && r.cur.Values["lspci.address"].Value == "" {
 			r.cur = nil
 		}
-		if _, again := r.lineKey(m[1]); r.cur == nil || again && r.headless() {
+		if r.cur == nil || r.headless() && r.hasLine(m[1]) {
 			r.start()
 		}
 		r.line(m[1], m[2], i, raw)
@@ -98,12 +82,9 @@ func (r *lspciReport) start() {
 // headless reports an excerpt, where a repeated key begins the next device.
 func (r *lspciReport) headless() bool { return r.cur.Values["lspci.address"].Value == "" }
 
-func (r *lspciReport) lineKey(name string) (string, bool) {
-	if r.cur == nil {
-		return "", false
-	}
-	_, again := r.cur.Values["lspci."+strings.ToLower(name)]
-	return name, again
+func (r *lspciReport) hasLine(name string) bool {
+	_, ok := r.cur.Values["lspci."+strings.ToLower(name)]
+	return ok
 }
 
 func (r *lspciReport) address(addr string, i int, raw string) {
@@ -160,17 +141,10 @@ func (r *lspciReport) line(name, value string, i int, raw string) {
 			b.put("pcie.port.speed_disabled", "no", i, raw)
 		}
 	case "ACSCtl":
-		b.put("pcie.acs.redirect", yesNo(strings.Contains(value, "ReqRedir+") || strings.Contains(value, "CmpltRedir+")), i, raw)
+		b.put("pcie.acs.redirect", gpumedic.YesNo(strings.Contains(value, "ReqRedir+") || strings.Contains(value, "CmpltRedir+")), i, raw)
 	case "UESta", "CESta", "DevSta":
 		b.put("pcie."+strings.ToLower(name)+".set", setFlags(value), i, raw)
 	}
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }
 
 // setFlags lists the flags that stand with a plus.

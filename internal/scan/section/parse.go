@@ -1,6 +1,7 @@
 package section
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic/internal/lazyre"
@@ -46,6 +47,11 @@ func Starts() []string {
 	}
 	return out
 }
+
+// MayStart reports whether a text holds the start of a section.
+func MayStart(text string) bool { return containsAny(text, allStarts) }
+
+var allStarts = Starts()
 
 // Parse reads the section that begins at (or around) line 0 and says how many
 // lines it used; 0 means that no section begins here.
@@ -149,7 +155,7 @@ func pairFromCommand(c *cursor, cmd Command) ([]Readings, int) {
 	}
 	text := c.raw(0)
 	b := newSet("nvidia-smi -i")
-	b.put("index", itoa(*cmd.GPU.Index), 0, text)
+	b.put("index", strconv.Itoa(*cmd.GPU.Index), 0, text)
 	b.put("pci", found, 0, text)
 	return []Readings{b.Readings}, 1
 }
@@ -224,6 +230,29 @@ func (c *cursor) line(i int) (string, bool) {
 	return s, true
 }
 
+// report gives the lines of a report to take, until one is not of it or more blank
+// lines (or grep's "--") than given stand in a row. It returns the end behind the last
+// line that was taken.
+func (c *cursor) report(blankRows int, take func(text string, i int, raw string, afterBlank bool) bool) (end int) {
+	blanks := 0
+	for i := 0; ; i++ {
+		text, ok := c.line(i)
+		if !ok {
+			return end
+		}
+		if strings.TrimSpace(text) == "" || text == "--" {
+			if blanks++; blanks > blankRows {
+				return end
+			}
+			continue
+		}
+		if !take(text, i, c.raw(i), blanks > 0) {
+			return end
+		}
+		end, blanks = i+1, 0
+	}
+}
+
 // raw returns line i as it stands.
 func (c *cursor) raw(i int) string {
 	s, _ := c.lines.Line(c.off + i)
@@ -238,6 +267,9 @@ func clean(s string) string {
 		s = s[:longest]
 	}
 	s = strings.TrimPrefix(s, "\ufeff")
+	if strings.Contains(s, "\u00a0") { // of a web page
+		s = strings.ReplaceAll(s, "\u00a0", " ")
+	}
 	s = strings.TrimRight(s, " \t\r\n")
 	if !strings.Contains(s, "\x1b") {
 		return s

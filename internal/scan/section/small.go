@@ -1,11 +1,13 @@
 package section
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func ptr[T any](v T) *T { return &v }
 

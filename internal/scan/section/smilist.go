@@ -1,6 +1,7 @@
 package section
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic/internal/lazyre"
@@ -172,7 +173,7 @@ func (n *linkCount) count(b *builder, link, text string, i int, raw string) {
 func (n *linkCount) put(b *builder) {
 	set := func(key string, v int) {
 		if r, ok := b.Values[key]; ok {
-			r.Value = itoa(v)
+			r.Value = strconv.Itoa(v)
 			b.Values[key] = r
 		}
 	}

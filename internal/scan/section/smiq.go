@@ -1,6 +1,7 @@
 package section
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
@@ -48,23 +49,7 @@ type smiReport struct {
 
 func parseSMIQuery(c *cursor) ([]Readings, int) {
 	r := &smiReport{cmd: c.cmd, head: newSet("nvidia-smi -q")}
-	end, blanks := 0, 0
-	for i := 0; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
-		if strings.TrimSpace(text) == "" || text == "--" {
-			if blanks++; blanks > 3 {
-				break
-			}
-			continue
-		}
-		if !r.take(text, i, c.raw(i), blanks > 0) {
-			break
-		}
-		end, blanks = i+1, 0
-	}
+	end := c.report(3, r.take)
 	if r.used == 0 {
 		return nil, 0
 	}
@@ -144,8 +129,7 @@ func (r *smiReport) leaf(m []string, i int, raw string, afterBlank bool) bool {
 		return spaced && r.used > 0 && !afterBlank
 	}
 	if strings.HasPrefix(key, "clocks_event_reasons.") && strings.HasSuffix(value, "us") {
-		key = "" // the counters repeat the reasons' names
-		return true
+		return true // the counters repeat the reasons' names
 	}
 	if unsectioned[name] && r.section != "" && smiTop[name] != "" {
 		r.section = ""
@@ -166,7 +150,7 @@ func (r *smiReport) leaf(m []string, i int, raw string, afterBlank bool) bool {
 // target is the set that a reading goes to. In an excerpt without GPU lines a name
 // that comes again begins the next GPU.
 func (r *smiReport) target(key string) *builder {
-	_, again := map[string]Reading(nil)[key]
+	again := false
 	if r.cur != nil {
 		_, again = r.cur.Values[key]
 	}
@@ -209,7 +193,7 @@ func (r *smiReport) finish() []Readings {
 			gpus++
 		}
 	}
-	inOrder := r.cmd.GPU.IsZero() && (r.headed && r.attached == itoa(gpus) ||
+	inOrder := r.cmd.GPU.IsZero() && (r.headed && r.attached == strconv.Itoa(gpus) ||
 		!r.headed && gpus > 1 && r.cmd.Tool == "nvidia-smi" && !r.cmd.has("-i"))
 	n := 0
 	var out []Readings

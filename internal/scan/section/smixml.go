@@ -1,6 +1,7 @@
 package section
 
 import (
+	"strconv"
 	"strings"
 )
 
@@ -206,7 +207,7 @@ func (r *xmlReport) finish() []Readings {
 			gpus++
 		}
 	}
-	inOrder := r.head.Values["attached_gpus"].Value == itoa(gpus)
+	inOrder := r.head.Values["attached_gpus"].Value == strconv.Itoa(gpus)
 	n := 0
 	for _, b := range r.sets {
 		if !b.has("process.pid") {

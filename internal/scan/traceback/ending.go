@@ -59,7 +59,7 @@ func (s *stream) after(l Line) {
 			return
 		}
 		e := s.chain[n-1]
-		if s.mode == group && n > 0 {
+		if s.mode == group {
 			if sub, sure, ok := parseClass(text); ok && sure { // a member without a traceback
 				sub.At = l
 				s.link, s.frames = linkInner, nil
@@ -70,6 +70,9 @@ func (s *stream) after(l Line) {
 		s.over = s.over || text[0] == '[' || logRecord.MatchString(text)
 		if !s.over && signOf(text) == signNone {
 			e.Lines = append(e.Lines, l.No)
+			if s.mode == rich && e.Message != "" && !s.over { // Rich folds at the terminal's width
+				e.Message, e.Wrapped = e.Message+" "+text, true
+			}
 			if _, sure, _ := parseClass(text); e.Message == "" && !sure && !strings.HasPrefix(text, "===") && !strings.HasPrefix(text, `"""`) && !strings.HasPrefix(text, "-- ") {
 				e.Message = text
 			}
@@ -80,13 +83,27 @@ func (s *stream) after(l Line) {
 
 // weigh judges by a line behind the exceptions whether the program lives.
 func (s *stream) weigh(text string) {
-	switch signOf(text) {
+	sign := signOf(text)
+	if sign == signLife && s.relayed && !progress.MatchString(text) {
+		sign = signNone
+	}
+	switch sign {
 	case signEnd:
 		s.settle(true)
 	case signLife:
-		if s.life++; s.life >= 2 {
-			s.settle(false)
+		s.life++
+		if progress.MatchString(text) {
+			s.steps++
 		}
+		switch {
+		case s.steps >= lifeSigns || s.life >= lifeSigns && len(s.watched) == 0:
+			s.settle(false)
+		case s.life >= lifeSigns: // of a line by itself a log's chatter says less
+			s.release(false)
+		}
+	case signDone:
+		s.steps = lifeSigns
+		s.settle(false)
 	default:
 		if s.behind > watchLines {
 			s.settle(s.life == 0)
@@ -96,6 +113,9 @@ func (s *stream) weigh(text string) {
 
 // endChain makes the exceptions of a chain wait for the verdict.
 func (s *stream) endChain() {
+	for _, e := range s.chain {
+		e.chain = s.chain
+	}
 	s.open = append(s.open, s.chain...)
 	if len(s.open) > 64 { // a stream full of exceptions outlives them
 		for _, e := range s.open[:len(s.open)-64] {
@@ -111,11 +131,30 @@ func (s *stream) settle(final bool) {
 	if s.state == inFrames {
 		s.close(Exception{Truncated: true, At: s.last})
 	}
+	s.release(final)
+	if !final && (s.steps >= lifeSigns || s.r.used[s.name]) {
+		s.outlive()
+	}
+	s.watched, s.state = nil, idle
+	delete(s.r.streams, s.name)
+}
+
+// outlive notes the watched lines behind which the work went on.
+func (s *stream) outlive() {
+	for _, w := range s.watched {
+		if s.steps > w.steps && len(s.r.lived) < maxKept {
+			s.r.lived = append(s.r.lived, w.no)
+			s.r.used[s.name] = true
+		}
+	}
+}
+
+// release gives the verdict on the exceptions that wait for it.
+func (s *stream) release(final bool) {
 	s.endChain()
 	for _, e := range s.open {
 		e.Final = final && !e.Ignored
 		s.r.keep(e)
 	}
-	s.open, s.state = nil, idle
-	delete(s.r.streams, s.name)
+	s.open = nil
 }

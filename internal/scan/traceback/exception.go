@@ -40,12 +40,38 @@ type Exception struct {
 	Ignored   bool   // raised where nobody could catch it, and dropped
 	Final     bool   // it ended its program
 	Truncated bool   // the log ends inside the traceback
+	Wrapped   bool   // a terminal broke the message over lines: Message holds all of it
 
 	Head  Line // where the traceback begins
 	At    Line // the line of class and message: the evidence
 	Last  Line // the same of the last occurrence
 	Count int
 	Lines []int // numbers of lines that belong to class and message
+
+	chain []*Exception // with those that led to it or followed from it
+}
+
+// Chain are the exceptions that were printed as one, this one among them.
+func (e *Exception) Chain() []*Exception {
+	if len(e.chain) == 0 {
+		return []*Exception{e}
+	}
+	return append([]*Exception{e}, e.chain...)
+}
+
+// Ended reports whether the exception, or one that followed from it, ended its program.
+func (e *Exception) Ended() bool {
+	for _, c := range e.Chain() {
+		if c.Final {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether a line is one of the exception's own.
+func (e *Exception) holds(no int) bool {
+	return len(e.Lines) > 0 && e.Lines[len(e.Lines)-1] == no
 }
 
 var (
@@ -55,7 +81,7 @@ var (
 	plainName = lazyre.New(`^[A-Z][a-z]+$`)
 	lowClass  = map[string]bool{"error": true, "timeout": true, "gaierror": true, "herror": true}
 	notClass  = map[string]bool{"Epoch": true, "Step": true, "Loss": true, "Iteration": true, "Training": true, "Validation": true,
-		"Progress": true, "Loading": true, "Map": true, "Downloading": true, "Note": true, "Warning": false, "Process": true, "Rank": true, "Time": true}
+		"Progress": true, "Loading": true, "Map": true, "Downloading": true, "Note": true, "Process": true, "Rank": true, "Time": true}
 )
 
 // parseClass reads the last line of a traceback: "torch.OutOfMemoryError: CUDA out of

@@ -1,6 +1,9 @@
 package traceback
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func (s *stream) richLine(l Line, text string) {
 	switch {
@@ -18,7 +21,7 @@ func (s *stream) richLine(l Line, text string) {
 			s.close(e)
 			return
 		}
-		s.stranger(l)
+		s.stranger()
 	}
 }
 
@@ -77,9 +80,7 @@ func (s *stream) beginFault(l Line) {
 
 func (s *stream) closeFault() {
 	e := s.chain[len(s.chain)-1]
-	for i, j := 0, len(s.frames)-1; i < j; i, j = i+1, j-1 {
-		s.frames[i], s.frames[j] = s.frames[j], s.frames[i]
-	}
+	slices.Reverse(s.frames)
 	e.place(s.frames)
 	s.state, s.behind, s.life = behind, 0, 0
 }

@@ -1,6 +1,10 @@
 package traceback
 
-import "sort"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 const (
 	maxStreams = 4096
@@ -17,12 +21,15 @@ type Reader struct {
 	head  *stream
 	bare  map[string]*stream
 	kept  []*Exception
+	lived []int // lines that were watched and not the last of their writers
+	// used are writers that outlived such lines before: one step tells that they did again.
+	used  map[string]bool
 	byKey map[string]*Exception
 }
 
 // New returns a reader for one input.
 func New() *Reader {
-	return &Reader{streams: map[string]*stream{}, bare: map[string]*stream{}, byKey: map[string]*Exception{}}
+	return &Reader{streams: map[string]*stream{}, bare: map[string]*stream{}, byKey: map[string]*Exception{}, used: map[string]bool{}}
 }
 
 // Active reports whether lines without one of [Literals] matter now.
@@ -50,6 +57,32 @@ func (r *Reader) Add(l Line) {
 	}
 }
 
+// Watch follows the writer of a line that may have been its last words, though they are
+// no traceback. [Reader.Outlived] tells when they were not.
+func (r *Reader) Watch(l Line) {
+	s := r.streams[l.Stream]
+	if s == nil {
+		if len(r.streams) >= maxStreams {
+			return
+		}
+		s = &stream{r: r, name: l.Stream, row: r.row}
+		r.streams[l.Stream] = s
+	}
+	if s.state == inFrames || len(s.chain) > 0 && s.chain[len(s.chain)-1].holds(l.No) {
+		return // part of a traceback
+	}
+	if len(s.watched) == 0 {
+		s.life, s.steps = 0, 0
+	}
+	s.state, s.behind = behind, 0
+	if len(s.watched) < 64 {
+		s.watched = append(s.watched, watched{l.No, s.steps})
+	}
+}
+
+// Outlived are the watched lines, of a finished input, that their writers outlived.
+func (r *Reader) Outlived() []int { return r.lived }
+
 // owner is the stream that a line belongs to. Loggers write a prefix before the first
 // line of a record alone: a frame right behind such a line is of the same traceback,
 // and so are the lines like it until that ends.
@@ -76,7 +109,7 @@ func (r *Reader) expire() {
 			old = append(old, name)
 		}
 	}
-	sort.Strings(old)
+	slices.Sort(old)
 	for _, name := range old {
 		s := r.streams[name]
 		s.settle(s.life == 0)
@@ -106,16 +139,11 @@ func (r *Reader) keep(e *Exception) {
 
 // Finish ends the input and returns its exceptions in the order of their lines.
 func (r *Reader) Finish() []*Exception {
-	names := make([]string, 0, len(r.streams))
-	for name := range r.streams {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(r.streams)) {
 		if s := r.streams[name]; s != nil {
 			s.settle(s.life == 0)
 		}
 	}
-	sort.SliceStable(r.kept, func(i, j int) bool { return r.kept[i].At.No < r.kept[j].At.No })
+	slices.SortStableFunc(r.kept, func(a, b *Exception) int { return cmp.Compare(a.At.No, b.At.No) })
 	return r.kept
 }

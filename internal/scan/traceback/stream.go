@@ -11,6 +11,7 @@ const (
 	maxLines   = 400
 	maxBytes   = 1 << 20
 	maxFrames  = 256
+	maxChain   = 256  // exceptions that hang on one another
 	maxForeign = 24   // lines of others within one traceback
 	maxBehind  = 12   // lines of a message that goes on behind the first
 	watchLines = 200  // own lines watched behind an exception
@@ -61,14 +62,22 @@ type stream struct {
 	ignored bool
 	rank    string
 
-	chain  []*Exception // of the current chain, in the order printed
-	link   link         // how the next one hangs on it
-	open   []*Exception // not yet known to be final or not
-	life   int
-	behind int  // own lines since the last exception
-	over   bool // its message has ended
-	row    int  // of the reader, when last active
+	chain []*Exception // of the current chain, in the order printed
+	link  link         // how the next one hangs on it
+	open  []*Exception // not yet known to be final or not
+	// watched are lines of no traceback that wait for the same verdict.
+	watched []watched
+	relayed bool // a relay writes INFO before all lines, tracebacks too
+	life    int  // signs of it since the last exception
+	steps   int  // of them progress of the work itself
+	behind  int  // own lines since the last exception
+	over    bool // its message has ended
+	row     int  // of the reader, when last active
 }
+
+// watched is a line that may have been the last of its writer, and how many steps of
+// work had been seen before it.
+type watched struct{ no, steps int }
 
 type link uint8
 
@@ -121,7 +130,7 @@ func (s *stream) begin(l Line) {
 	if strings.HasPrefix(before, "|") && strings.Trim(before, "| ") == "" { // inside of a group
 		s.mode = group
 	}
-	s.prefixes = nil
+	s.prefixes, s.relayed = nil, chatter.MatchString(before)
 	if s.mode == plain {
 		s.prefixes = prefixes(l.Text)
 	}
@@ -194,7 +203,7 @@ func (s *stream) inFrames(l Line) {
 		return
 	}
 	if !mine {
-		s.stranger(l)
+		s.stranger()
 		return
 	}
 	switch s.mode {
@@ -227,7 +236,7 @@ func (s *stream) plainLine(l Line, indent, base int, text string) {
 		s.body(l, text)
 		return
 	}
-	s.stranger(l)
+	s.stranger()
 }
 
 // body is a line below a frame: the source text, carets, "[Previous line repeated …]".
@@ -245,8 +254,8 @@ func (s *stream) push(f Frame, l Line) {
 	s.frames, s.hasCode, s.afterBod, s.last = append(s.frames, f), false, true, l
 }
 
-// stranger is a line of this stream that is no part of the traceback.
-func (s *stream) stranger(Line) {
+// stranger counts a line of this stream that is no part of the traceback.
+func (s *stream) stranger() {
 	s.afterBod = false
 	if s.foreign++; s.foreign > maxForeign {
 		s.close(Exception{Truncated: true, At: s.last})
@@ -285,6 +294,11 @@ func (s *stream) close(e Exception) {
 		}
 	}
 	s.chain = append(s.chain, &e)
+	if len(s.chain) > maxChain {
+		s.r.keep(s.chain[0])
+		s.chain = s.chain[1:]
+	}
 	s.state, s.link, s.behind, s.life = behind, noLink, 0, 0
+	s.steps = 0
 	s.thread, s.ignored = "", false
 }

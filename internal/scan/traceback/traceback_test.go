@@ -329,3 +329,44 @@ func FuzzTraceback(f *testing.F) {
 		}
 	})
 }
+
+// TestWatch: lines of no traceback, and what their writers do next.
+func TestWatch(t *testing.T) {
+	for _, c := range []struct {
+		name, behind string
+		lived        bool
+	}{
+		{"progress", "step 5 loss 2.1\nstep 6 loss 2.0", true},
+		{"done", "done training in 1811.2 seconds", true},
+		{"chatter", "INFO tracker: 3 files kept\nINFO tracker: synced\nINFO bye", false},
+		{"one more step of another rank", "step 5 loss 2.1", false},
+		{"silence", "", false},
+		{"launcher", "step 5 loss 2.1\nsrun: error: n7: task 3: Exited with exit code 1", false},
+	} {
+		r := New()
+		r.Watch(Line{Text: "RuntimeError: no memory", No: 1})
+		for i, line := range strings.Split(c.behind, "\n") {
+			r.Add(Line{Text: line, No: i + 2})
+		}
+		r.Finish()
+		if got := len(r.Outlived()) == 1; got != c.lived {
+			t.Errorf("%s: outlived %v", c.name, r.Outlived())
+		}
+		if r.Active() {
+			t.Errorf("%s: still watched", c.name)
+		}
+	}
+}
+
+// TestChain: what ended a program is also what led to the exception that did.
+func TestChain(t *testing.T) {
+	all := read(simple + "\n\nDuring handling of the above exception, another exception occurred:\n\n" + simple)
+	if len(all) != 2 && len(all) != 1 {
+		t.Fatalf("%d exceptions", len(all))
+	}
+	for _, e := range all {
+		if !e.Ended() {
+			t.Errorf("not ended: %s", say(e))
+		}
+	}
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# How fast `gpumedic diagnose` reads, beside programs that search the same texts.
+#
+#   bench/scan.sh                       64 MiB logs, 5 runs each, in about ten minutes
+#   SIZE=1G bench/scan.sh               the size of a real one (six files: 6 GiB in TMPDIR)
+#   GPUMEDIC=./gpumedic bench/scan.sh   measures a binary that is there
+#   KINDS=kernel HITS="0 1" RUNS=3 bench/scan.sh
+#
+# The logs are made by bench/gen (seeded: the same on every machine): a node's syslog and
+# a training job's output, of whose lines 0, 1 and 50 % tell of a fault. What the others
+# search for is what gpumedic's catalog searches for (bench/literals); only they do
+# nothing else with a line that has it. Each file is read once before it is measured, so
+# that all read from memory. ripgrep is optional (Debian: apt-get install ripgrep).
+# Figures of a busy machine are worth nothing by themselves: compare within one table.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+runs=${RUNS:-5} size=${SIZE:-64M}
+tmp=$(mktemp -d)
+out=$tmp/out # a file: grep stops at its first match when it writes to /dev/null
+trap 'rm -rf "$tmp"' EXIT
+
+bin=${GPUMEDIC:-$tmp/gpumedic}
+[ -n "${GPUMEDIC:-}" ] || CGO_ENABLED=0 go build -trimpath -o "$bin" ./cmd/gpumedic
+go build -o "$tmp/gen" ./bench/gen
+go run ./bench/literals >"$tmp/literals"
+
+# measure NAME COMMAND...: the median of some runs, as a row of the table.
+measure() {
+  local name=$1 i start end
+  shift
+  for ((i = 0; i < runs; i++)); do
+    start=${EPOCHREALTIME/./}
+    "$@" >"$out" 2>/dev/null || true # a fault found is status 2, nothing found is 1
+    end=${EPOCHREALTIME/./}
+    echo $((end - start))
+  done | sort -n | awk -v name="$name" -v bytes="$bytes" '
+    { t[NR] = $1 }
+    END {
+      m = NR % 2 ? t[(NR + 1) / 2] : (t[NR / 2] + t[NR / 2 + 1]) / 2
+      printf "  %-38s %8.3f GB/s  (%.3f to %.3f)\n", name, bytes / m / 1000, bytes / t[NR] / 1000, bytes / t[1] / 1000
+    }'
+}
+
+cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -1 || true)
+echo "$(date +%F), ${cpu:-$(uname -m)}, $(getconf _NPROCESSORS_ONLN) cores, $(go version | cut -d' ' -f3), load $(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo '?')"
+echo "$(wc -l <"$tmp/literals") literals; medians of $runs runs (slowest to fastest)"
+for kind in ${KINDS:-kernel train}; do
+  for hits in ${HITS:-0 1 50}; do
+    log=$tmp/$kind-$hits.log
+    "$tmp/gen" -kind "$kind" -hits "$hits" -size "$size" >"$log"
+    bytes=$(wc -c <"$log")
+    cat "$log" >/dev/null
+    echo "$kind log, $hits % of lines tell of a fault, $(LC_ALL=C grep -c -F -f "$tmp/literals" "$log" || true) of $(wc -l <"$log") hold a literal"
+    measure "gpumedic diagnose, 1 worker" env GOMAXPROCS=1 "$bin" diagnose "$log"
+    measure "gpumedic diagnose, 2 workers" env GOMAXPROCS=2 "$bin" diagnose "$log"
+    if type -P rg >/dev/null; then measure "rg -j1 -c -F -f literals" rg -j1 -c -F -f "$tmp/literals" "$log"; fi
+    measure "grep -c -F -f literals (LC_ALL=C)" env LC_ALL=C grep -c -F -f "$tmp/literals" "$log"
+    measure "wc -l" wc -l "$log"
+    out=/dev/null measure "cat >/dev/null" cat "$log"
+    rm "$log"
+  done
+done
