@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"internal/ranks":          {},
 	"internal/diagnose":       {"catalog", "internal/ranks", "internal/topo", "internal/lazyre"},
 	"internal/explain":        {"catalog", "internal/decode", "internal/lang", "internal/layout", "internal/lazyre"},
-	"internal/report":         {"internal/lang", "internal/layout"},
+	"internal/report":         {"internal/lang", "internal/layout", "internal/lazyre"},
 	// offline wires source, scan, decode and diagnose for recorded input.
 	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/source"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.

@@ -74,7 +74,11 @@ func (s *stride) find(dst []Hit, b []byte, lits []entry) []Hit {
 			dst = s.verify(dst, b, i, g, lits)
 		}
 	}
-	if i+4 <= len(b) {
+	// At the end fewer than eight bytes are left: a window of either kind may still fit.
+	if i+s.wide.k <= len(b) {
+		dst = s.wide.verify(dst, b, i, s.wide.gram(b, i), lits)
+	}
+	if i+s.long.k <= len(b) {
 		dst = s.long.verify(dst, b, i, s.long.gram(b, i), lits)
 	}
 	return dst
