@@ -62,8 +62,8 @@ var openVariable = lazyre.New(`\{[a-z][a-z0-9_]*\}`)
 // nameable are variables that a person can fill in without the evidence.
 var nameable = lazyre.New(`\{(gpu|node|pid|process|port|unit|container|link|nvswitch)\}`)
 
-// unfilled is a {name} that is no shell variable.
-var unfilled = lazyre.New(`(^|[^$])\{([a-z][a-z0-9_]*)\}`)
+// unfilled is a {name} that is no shell variable and not part of a Python f-string.
+var unfilled = lazyre.New(`(^|[^$:])\{([a-z][a-z0-9_]*)\}`)
 
 func checks(f *catalog.Fault, lang string, vars map[string]string) []gpumedic.Check {
 	out := []gpumedic.Check{}

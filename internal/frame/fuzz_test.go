@@ -16,6 +16,7 @@ func FuzzFrame(f *testing.F) {
 		"6,1,2,-;a\\x0ab", "2026-04-19T09:30:00.1Z stdout P a\n2026-04-19T09:30:00.1Z stdout F b", "harrow: NVRM: a\nharrow: NVRM: b",
 		"[Aug29 11:09] a\n[  +0.000316] b", "\x1b[32m[ 1.000000] \x1b[0mNVRM: x", "a\rb\r[ 1.000000] c", "2026年 01月 07日 水曜日 03:15:11 JST g kernel: x",
 		"Feb 3 05:03:37 g kernel: Last message 'x' repeated 4 times", "Message from syslogd@g at Jan  7 03:15:11 ...\n kernel:x", "\t\"MESSAGE\" : \"x\"\n}",
+		"7:kern  :err   : [ 1.5] x\n8:y", "1:1:1:1:1:x\n2:1:", "a.log-7-\u00a0x &#x27;\na.log:8:{\"log\":\"> y\\n\"}",
 	} {
 		f.Add([]byte(s))
 	}
@@ -31,6 +32,7 @@ func FuzzFrame(f *testing.F) {
 				t.Errorf("frame %q: no message", lines[i])
 			}
 			checkOff(t, lines[i], msgs)
+			fr.Tool(Lines{lines, i})
 			for _, m := range msgs {
 				checkAgain(t, fr, m)
 			}

@@ -135,7 +135,7 @@ func (p *peeler) labelOK(label string, f front) bool {
 		switch {
 		case core == "" || core == "•" || core == "login": // a serial console's prompt
 			continue
-		case strings.HasPrefix(w, "<"), speech[core], isProgram(core), strings.HasSuffix(w, "]:") && !strings.HasPrefix(w, "["):
+		case strings.HasPrefix(w, "<"), strings.HasPrefix(w, "[") && isClock(core), quotes(core), strings.HasSuffix(w, "]:") && !strings.HasPrefix(w, "["):
 			return false
 		}
 		if m, n := monthName(core); m > 0 && n == len(core) {
@@ -155,6 +155,21 @@ func (p *peeler) labelOK(label string, f front) bool {
 		return true
 	}
 	return words <= 2 && p.neighbourHas(label)
+}
+
+// isClock recognises the "09:15" that chat programs put before what somebody said.
+func isClock(s string) bool {
+	return len(s) == 5 && digits(s, 2) == 2 && s[2] == ':' && digits(s[3:], 2) == 2
+}
+
+// quotes reports whether a word, or a part of one like "16:saw", stands around quotes.
+func quotes(core string) bool {
+	for part := range strings.SplitSeq(core, ":") {
+		if speech[part] || isProgram(part) {
+			return true
+		}
+	}
+	return false
 }
 
 func isProgram(core string) bool {

@@ -46,6 +46,7 @@ func TestLabels(t *testing.T) {
 	// Words of pdsh that only the neighbours confirm.
 	checkWindow(t, "harrow: "+xid+"\nharrow: NVRM: GPU at PCI:0000:3b:00", 0, "unknown @harrow | "+xid)
 	f("harrow: "+xid, "unknown | harrow: "+xid)
+	checkWindow(t, "[09:15] bob: "+xid+"\n[09:15] bob: "+xid, 0, "unknown | [09:15] bob: "+xid)
 }
 
 // Who quotes the kernel is not the kernel, and keeps his line whole.

@@ -30,6 +30,7 @@ type peeler struct {
 	facility int      // syslog facility of a priority prefix, -1 when there was none
 	relative bool     // a dmesg delta: m.Stamp.Mono holds it, not a time since boot
 	appTime  bool     // the last stamp was of the kind that applications write
+	bySearch bool     // a search's prefix came off for its neighbours' sake
 	partial  bool     // CRI tag P: the message goes on in the next line
 	relayed  bool     // a relay's label was peeled: what follows is another program's line
 	pinned   bool     // the time is of what stamps all lines as they are written

@@ -21,7 +21,7 @@ func (p *peeler) talos() bool {
 	h := 0
 	fac, n := decodedLen(s)
 	if n == 0 {
-		if h = hostColonLen(s); h == 0 {
+		if h = hostColonLen(s); h == 0 || strings.IndexByte(s[:h-2], ':') >= 0 && !addressLike(s[:h-2]) {
 			return false
 		}
 		if fac, n = decodedLen(s[h:]); n == 0 {
@@ -50,6 +50,11 @@ func (p *peeler) talos() bool {
 		p.kmsgWriter()
 	}
 	return true
+}
+
+// addressLike recognises the signs of an IPv6 address.
+func addressLike(s string) bool {
+	return strings.Trim(strings.ToLower(s), "0123456789abcdef:.") == "" && strings.Count(s, ":") > 1
 }
 
 // hostColonLen is the length of "10.5.0.2: " or "node-3: " at the start of s.

@@ -13,7 +13,10 @@ var searchPrefix = lazyre.New(`^(?:([\w.+@/-]*/[\w.+@-]+|[\w.+@-]+\.(?:log|txt|o
 // found peels the prefix of a search when the line behind it begins with framing of
 // its own: "16:Mar 11 09:15:57 …", "kern.log:16:kern  :err   : …", or when a neighbour
 // bears it too. A launcher's "3: " has a blank behind it.
-func (p *peeler) found() bool {
+func (p *peeler) found() bool { return p.foundIn(2) }
+
+// foundIn does it for a search within the output of another, up to a depth.
+func (p *peeler) foundIn(depth int) bool {
 	s := p.rest
 	head := s[:min(len(s), 160)]
 	if sp := strings.IndexAny(head, " \t{<\""); sp >= 0 {
@@ -29,7 +32,7 @@ func (p *peeler) found() bool {
 	}
 	inner := newPeeler(nil, s[n:])
 	switch {
-	case s[n] != ' ' && s[n] != '\t' && (startsMessage(s[n:]) || inner.outerLayer() || inner.found()):
+	case s[n] != ' ' && s[n] != '\t' && (startsMessage(s[n:]) || inner.outerLayer() || depth > 1 && inner.foundIn(depth-1)):
 		p.takeLabel(s[:n])
 		p.advance(n)
 		return true

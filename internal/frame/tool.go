@@ -7,6 +7,8 @@ import "strings"
 type Tool struct {
 	Text string // several lines when a record holds them
 	From Message
+	// Searched says that a search's prefix was taken off for its neighbours' sake.
+	Searched bool
 }
 
 // SameWriter reports whether two lines may be of one report.
@@ -24,9 +26,10 @@ func (f *Framer) Tool(w Window) (t Tool, ok bool) {
 	for range maxLayers {
 		q := p
 		q.skipSpace()
-		if q.rest == "" || q.multi || !q.layer() && !q.searched() || strings.HasPrefix(q.rest, ",") {
+		if q.rest == "" || q.multi || !q.searched() && !q.layer() || strings.HasPrefix(q.rest, ",") {
 			break // the time before a comma is the first cell of a table
 		}
+		t.Searched = t.Searched || q.bySearch
 		p = q
 		layers++
 	}
@@ -41,7 +44,8 @@ func (f *Framer) Tool(w Window) (t Tool, ok bool) {
 		}
 		p.rest = ""
 	}
-	return Tool{Text: strings.Repeat(" ", p.m.Indent) + p.rest, From: p.m}, true
+	t.Text, t.From = strings.Repeat(" ", p.m.Indent)+p.rest, p.m
+	return t, true
 }
 
 // searched peels the prefix of a search from a line without framing of its own, when a
@@ -64,9 +68,11 @@ func (p *peeler) searched() bool {
 		case other.all == 0 || other.name != own.name:
 		case own.number >= 0 && other.number == own.number+d:
 			p.advance(own.all)
+			p.bySearch = true
 			return true
 		case own.file > 0: // a number behind it is of the text
 			p.advance(own.file)
+			p.bySearch = true
 			return true
 		}
 	}
@@ -85,6 +91,9 @@ func searchLabel(s string) searchMark {
 	if m == nil || m[1] == 0 {
 		return searchMark{}
 	}
+	if m[2] < 0 && (s[0] == '0' || functionOnly(s[m[1]:])) {
+		return searchMark{} // "17:00.0 VGA …" of lspci
+	}
 	mark := searchMark{number: -1, all: m[1]}
 	if m[2] >= 0 {
 		mark.name, mark.file = s[m[2]:m[3]], m[3]+1
@@ -95,4 +104,9 @@ func searchLabel(s string) searchMark {
 		mark.number = atoi(s[m[6]:m[7]])
 	}
 	return mark
+}
+
+// functionOnly recognises the device and function of a PCI address: "00.0 VGA …".
+func functionOnly(s string) bool {
+	return len(s) >= 4 && isHexDigit(s[0]) && isHexDigit(s[1]) && s[2] == '.' && octal(s[3]) && (len(s) == 4 || s[4] == ' ' || s[4] == ':')
 }

@@ -25,7 +25,7 @@ func IsFraming(before string) bool {
 		if m, n := monthName(core); m > 0 && n == len(core) || framingWords[core] || levelWord(core) || levelNames[core] {
 			continue
 		}
-		if speech[core] || isProgram(core) || !strings.ContainsAny(core, "0123456789") {
+		if quotes(core) || strings.HasSuffix(w, "]:") && w[0] != '[' || !strings.ContainsAny(core, "0123456789") {
 			return false
 		}
 		for i := range len(core) {

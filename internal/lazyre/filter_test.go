@@ -86,9 +86,12 @@ func FuzzFilter(f *testing.F) {
 // TestManyCalls: after some calls the filter answers first; nothing else may change.
 func TestManyCalls(t *testing.T) {
 	const expr = `(?i)\bfailed: (\d+)`
-	lazy, plain := New(expr), regexp.MustCompile(expr)
+	lazy, plain, never := New(expr), regexp.MustCompile(expr), Never(expr)
 	for i := range 300 {
 		text := strings.Repeat("step ok ", i%5) + []string{"Failed: 12", "failed 12", "failed: x", "失败 failed: 3", ""}[i*7%5]
+		if never(text) && plain.MatchString(text) {
+			t.Fatalf("call %d: never matches %q", i, text)
+		}
 		if lazy.MatchString(text) != plain.MatchString(text) ||
 			!slices.Equal(lazy.FindStringSubmatch(text), plain.FindStringSubmatch(text)) ||
 			!slices.Equal(lazy.FindStringSubmatchIndex(text), plain.FindStringSubmatchIndex(text)) ||

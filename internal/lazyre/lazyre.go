@@ -54,6 +54,13 @@ func (r *Regexp) never(s string) bool {
 	return known && !match
 }
 
+// Never returns a function that says that an expression surely does not match, for one
+// who compiles it in another place.
+func Never(expr string) func(string) bool {
+	r := &Regexp{filter: sync.OnceValue(func() *Filter { return NewFilter(expr) })}
+	return r.never
+}
+
 // The methods are those of [regexp.Regexp].
 
 func (r *Regexp) Match(b []byte) bool { return r.get().Match(b) }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/layout"
-	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // place names a line: by number when there is one input, else "file:number".
@@ -143,8 +142,8 @@ func decisive(text string, mark [2]int, msg int) (body, underline string) {
 		body = message(text)
 	}
 	body = strings.TrimLeft(body, "]> \t") // what is left of a logger's own head
-	if m := readingKey.FindStringSubmatch(text[:from]); m != nil {
-		body = m[1] + ": " + body // a value alone says nothing
+	if name := readingName(text[:from]); name != "" {
+		body = name + ": " + body // a value alone says nothing
 	}
 	if part := strings.TrimSpace(text[mark[0]:mark[1]]); layout.Cells(part) < layout.Cells(body)*3/4 {
 		underline = part
@@ -152,8 +151,26 @@ func decisive(text string, mark [2]int, msg int) (body, underline string) {
 	return body, underline
 }
 
-// readingKey is the name before the value of a tool's "Name   : value" line.
-var readingKey = lazyre.New(`(?:^|\s{2,}|[>|]\s)([A-Z][\w()/. -]*?)\s*: $`)
+// readingName is the name before the value of a tool's "Name    : value" line, "" where
+// the text before is something else.
+func readingName(before string) string {
+	before, ok := strings.CutSuffix(before, ": ")
+	before = strings.TrimRight(before, " \t")
+	if !ok || strings.ContainsAny(before, "[]{}\"=") {
+		return ""
+	}
+	if i := strings.LastIndexAny(before, "|>"); i >= 0 {
+		before = before[i+1:]
+	}
+	if i := strings.LastIndex(before, "  "); i >= 0 {
+		before = before[i:]
+	}
+	name := strings.TrimSpace(before)
+	if len(name) > 48 || name == "" || name[0] < 'A' || name[0] > 'Z' || strings.Contains(name, ":") {
+		return ""
+	}
+	return name
+}
 
 // message drops the framing of a consequence's line, as far as a known word marks
 // where the message begins.

@@ -207,12 +207,15 @@ func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 // section hands a row to the parsers of tool output. The rows that it takes begin
 // no further section; matchers still see them, since tools print messages too.
 func (x *input) section(row int, off int64, line int) {
-	sets, n := section.Parse(lines{t: x.t, row: row, off: off})
-	if n <= 0 {
-		if sets, n = x.tool(row, off); n <= 0 {
-			return
+	raw := lines{t: x.t, row: row, off: off}
+	sets, n, searched := x.tool(row, off, true)
+	if !searched {
+		if sets, n = section.Parse(raw); n <= 0 {
+			sets, n, _ = x.tool(row, off, false)
 		}
-		x.asWritten(sets, row, off)
+	}
+	if n <= 0 {
+		return
 	}
 	for i := range sets {
 		sets[i].Shift(line)

@@ -71,19 +71,24 @@ func (l *toolLines) findGap() {
 	l.gap = l.gap && strings.HasPrefix(l.head.Text, " ")
 }
 
-// tool tries the parsers of tool output on what stands behind a collector's prefix.
-func (x *input) tool(row int, off int64) ([]section.Readings, int) {
+// tool tries the parsers of tool output on what stands behind a collector's prefix; on
+// request only behind that of a search, which is easily taken for a launcher's.
+func (x *input) tool(row int, off int64, ofSearch bool) (sets []section.Readings, n int, searched bool) {
 	l := &toolLines{x: x, row: row, off: off, seen: map[int]toolLine{}}
 	head := l.at(0)
-	if !head.ok || !section.MayStart(head.Text) {
-		return nil, 0
+	if !head.ok || ofSearch && !head.Searched || !section.MayStart(head.Text) {
+		return nil, 0, false
 	}
 	l.head = head.Tool
 	if strings.IndexByte(head.Text, '\n') >= 0 {
-		return parseFolded(head.Text), 1
+		sets = parseFolded(head.Text)
+		x.asWritten(sets, row, off)
+		return sets, min(len(sets), 1), false
 	}
 	l.findGap()
-	return section.Parse(l)
+	sets, n = section.Parse(l)
+	x.asWritten(sets, row, off)
+	return sets, n, n > 0 && head.Searched
 }
 
 // parseFolded reads the report that one record holds whole.
