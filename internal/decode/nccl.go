@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic/internal/lazyre"
@@ -31,10 +33,25 @@ func (d *Decoder) nccl(f *fields) {
 			f.set("gid_class", gidClass(g))
 		}
 	}
+	if b := f.get("bus"); b != "" {
+		f.set("bus_id", packedBusID(b))
+	}
 	if a, b := f.get("version1"), f.get("version2"); a != "" {
 		f.set("version1_text", ncclVersion(a))
 		f.set("version2_text", ncclVersion(b))
 	}
+}
+
+// packedBusID turns NCCL's packed PCI address, the hexadecimal digits of
+// domain:bus:device.function without separators and leading zeros (5e000), into
+// 0000:5e:00.0 (https://github.com/NVIDIA/nccl/blob/master/src/misc/utils.cc). Other
+// texts are returned as they are.
+func packedBusID(s string) string {
+	v, err := strconv.ParseUint(s, 16, 36)
+	if err != nil || v < 1<<4 {
+		return s // an address with separators, or the number of a device
+	}
+	return fmt.Sprintf("%04x:%02x:%02x.%x", v>>20, v>>12&0xff, v>>4&0xff, v&0xf)
 }
 
 // splitPeer cuts NCCL's "10.0.0.9<41234>", Gloo's "[10.0.0.9]:41234" and plain
