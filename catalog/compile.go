@@ -11,6 +11,9 @@ import (
 // use: most runs need few of them.
 type Pattern struct {
 	*Matcher
+	// Never, where set, says fast that the expression surely does not match a text.
+	Never func(text string) bool
+
 	re    func() (*regexp.Regexp, error)
 	ident func() (*regexp.Regexp, error)
 	strip func() (*regexp.Regexp, error)
@@ -46,6 +49,9 @@ type Match struct {
 // The kind is not expanded yet when it needs a field that a decoder adds; call
 // [ExpandKind] after decoding.
 func (p *Pattern) Match(text string) (Match, bool) {
+	if p.Never != nil && p.Never(text) {
+		return Match{}, false
+	}
 	re, err := p.re()
 	if err != nil || re == nil {
 		return Match{}, false

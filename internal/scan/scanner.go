@@ -9,6 +9,7 @@ import (
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/frame"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 	"github.com/gpumedic/gpumedic/internal/scan/literal"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 	"github.com/gpumedic/gpumedic/internal/scan/traceback"
@@ -66,7 +67,9 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 		if len(m.Literals) == 0 {
 			return nil, fmt.Errorf("prepare matcher %s: it has no literals: give one text that every matching line holds", m.ID)
 		}
-		s.matchers = append(s.matchers, catalog.Compile(m))
+		p := catalog.Compile(m)
+		p.Never = lazyre.Never(m.Pattern)
+		s.matchers = append(s.matchers, p)
 		for _, text := range m.Literals {
 			for _, form := range spellings(text) {
 				t := add(literal.Literal{Text: form, Fold: m.Fold})
