@@ -99,6 +99,10 @@ func unmet(want map[string]string, rep *gpumedic.Report) []string {
 			got = top.Subject.Process.Name
 		case "pid":
 			got = fmt.Sprint(top.Subject.Process.PID)
+		case "rank":
+			if got = "none"; top.Subject.Rank != nil {
+				got = fmt.Sprint(*top.Subject.Rank)
+			}
 		case "role":
 			got = top.Role
 		case "severity":

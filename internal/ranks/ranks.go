@@ -17,6 +17,7 @@ import (
 //
 //	nccl.mismatch        two ranks wait at one sequence number in different operations or sizes
 //	nccl.late_rank       a rank has not entered the operation that the others wait for
+//	nccl.behind_rank     a rank times out in an earlier operation than all others
 //	nccl.silent_rank     all ranks but one report a timeout
 //	nccl.version_differs ranks loaded different NCCL versions
 //	job.uneven_steps     ranks have different numbers of batches
@@ -30,6 +31,7 @@ func Compare(signals []gpumedic.Signal) []gpumedic.Signal {
 	groups := groupOfRank(signals)
 	out = append(out, mismatches(signals, groups)...)
 	out = append(out, lateRanks(signals)...)
+	out = append(out, behind(signals, groups)...)
 	out = append(out, silentRank(signals)...)
 	out = append(out, differing(signals, "nccl.version", "version", "nccl.version_differs", "version1_text", "version2_text")...)
 	out = append(out, unevenSteps(signals)...)
@@ -187,6 +189,56 @@ func lateRanks(signals []gpumedic.Signal) []gpumedic.Signal {
 				"rank": strconv.Itoa(r), "ranks": strconv.Itoa(r), "late": "yes", "pg": pg,
 				"last_completed": strconv.Itoa(st.enq), "seq": strconv.Itoa(least + 1)}))
 		}
+	}
+	return out
+}
+
+// behind: of the ranks of one group that timed out all but one stand at one sequence
+// number, and that one at a lower. It stopped first, or left out an operation; one line
+// cannot tell which. Where the group is not named, numbers compare only for the same
+// operation of the same size: other operations may be those of other groups.
+func behind(signals []gpumedic.Signal, groups map[int]string) []gpumedic.Signal {
+	type state struct {
+		s   *gpumedic.Signal
+		seq int
+	}
+	byGroup := map[string]map[int]state{}
+	for i := range signals {
+		s := &signals[i]
+		r, ok := rankOf(s)
+		seq, err := strconv.Atoi(s.Field("seq"))
+		if s.Kind != "nccl.watchdog_timeout" || !ok || err != nil {
+			continue
+		}
+		pg := s.Field("pg")
+		if pg == "" {
+			pg = groups[r]
+		}
+		if pg == "" {
+			pg = "/" + s.Field("op") + " " + s.Field("numel_in")
+		}
+		if byGroup[pg] == nil {
+			byGroup[pg] = map[int]state{}
+		}
+		if old, seen := byGroup[pg][r]; !seen || seq < old.seq {
+			byGroup[pg][r] = state{s, seq}
+		}
+	}
+	var out []gpumedic.Signal
+	for _, pg := range sortedKeys(byGroup) {
+		at := map[int][]int{} // ranks by sequence number
+		for _, r := range sortedKeys(byGroup[pg]) {
+			seq := byGroup[pg][r].seq
+			at[seq] = append(at[seq], r)
+		}
+		seqs := sortedKeys(at)
+		if len(seqs) != 2 || len(at[seqs[0]]) != 1 || len(at[seqs[1]]) < 2 {
+			continue
+		}
+		r := at[seqs[0]][0]
+		out = append(out, derived(byGroup[pg][r].s, "nccl.behind_rank", gpumedic.LevelAbnormal, map[string]string{
+			"rank": strconv.Itoa(r), "seq": strconv.Itoa(seqs[0]), "seq2": strconv.Itoa(seqs[1]),
+			"waiting_count": strconv.Itoa(len(at[seqs[1]]))}))
 	}
 	return out
 }

@@ -159,32 +159,52 @@ type fold struct {
 	like, to int
 }
 
+// oneReading keeps one of several readings of a line: the one whose note fewer lines
+// share, since it says what sets this line apart.
+func oneReading(list []gpumedic.EvidenceOut) []gpumedic.EvidenceOut {
+	shared := map[string]int{}
+	for _, e := range list {
+		shared[e.Note]++
+	}
+	type place struct {
+		input string
+		line  int
+	}
+	at := map[place]int{}
+	var out []gpumedic.EvidenceOut
+	for _, e := range list {
+		here := place{e.Input, e.Line}
+		i, seen := at[here]
+		switch {
+		case !seen || e.Line == 0:
+			at[here] = len(out)
+			out = append(out, e)
+		case out[i].Note == "" || e.Note != "" && shared[e.Note] < shared[out[i].Note]:
+			out[i].Note = e.Note
+		}
+	}
+	return out
+}
+
 // folded keeps the first two of a run of evidence of one kind and one note, and counts
 // the rest.
 func folded(list []gpumedic.EvidenceOut, all bool) []fold {
+	if !all {
+		list = oneReading(list)
+	}
 	var out []fold
 	run := 0
-	at := map[string]int{}
 	for _, e := range list {
 		n := len(out)
-		place := fmt.Sprintf("%s:%d", e.Input, e.Line)
-		if i, seen := at[place]; seen && e.Line > 0 && !all { // two readings of one line are one line to read
-			if out[i].Note == "" {
-				out[i].Note = e.Note
-			}
-			continue
-		}
 		if n > 0 && !all && out[n-1].Signal == e.Signal && out[n-1].Note == e.Note && out[n-1].Input == e.Input {
 			if run++; run > 2 {
 				out[n-1].like++
 				out[n-1].to = e.Line
-				at[place] = n - 1
 				continue
 			}
 		} else {
 			run = 1
 		}
-		at[place] = n
 		out = append(out, fold{EvidenceOut: e})
 	}
 	return out
