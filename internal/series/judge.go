@@ -165,8 +165,20 @@ func (r *run) onsetOf(c *curve) string {
 		return "runaway"
 	case len(r.norm.values) >= 5 && r.norm.lastFinite > 20*median(r.norm.values):
 		return "runaway"
+	case leaps(r.norm.values) || leaps(y):
+		return "runaway"
 	}
 	return "sudden"
+}
+
+// leaps: the last two values are each at least five times the one before. One spike is
+// not enough: mixed precision has those in sound runs.
+func leaps(y []float64) bool {
+	n := len(y)
+	if n < 3 || y[n-1] <= 1 {
+		return false
+	}
+	return y[n-3] > 0 && y[n-2] >= 5*y[n-3] && y[n-1] >= 5*y[n-2]
 }
 
 func kindOf(v float64) string {

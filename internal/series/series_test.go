@@ -170,6 +170,14 @@ func TestNonFinite(t *testing.T) {
 	if short == nil || short.Fields["onset"] != "runaway" {
 		t.Errorf("short: %+v", short)
 	}
+	norm := find(collect("step 7 loss 2.31 grad_norm 1.2\nstep 8 loss 2.35 grad_norm 88\nstep 9 loss 9.8 grad_norm 10233\nstep 10 loss nan grad_norm nan"), "series.loss_nan")
+	if norm == nil || norm.Fields["onset"] != "runaway" {
+		t.Errorf("gradient norm that leaps: %+v", norm)
+	}
+	spike := find(collect("step 6 loss 2.3 grad_norm 1\nstep 7 loss 2.31 grad_norm 90\nstep 8 loss 2.35 grad_norm 88\nstep 9 loss nan grad_norm nan\nstep 10 loss nan grad_norm nan"), "series.loss_nan")
+	if spike == nil || spike.Fields["onset"] != "sudden" {
+		t.Errorf("one spike: %+v", spike)
+	}
 	run := find(collect(lines(12, func(i int) string {
 		return fmt.Sprintf("step %d loss %g grad_norm %g", i, math.Pow(2, float64(i)), math.Pow(4, float64(i)))
 	})+"step 12 loss inf grad_norm nan\nstep 13 loss nan grad_norm nan"), "series.loss_nan")
