@@ -95,7 +95,8 @@ func (w *world) vars(h *hypothesis) map[string]string {
 			v[k] = x
 		}
 	}
-	set("gpu", s.GPU.String())
+	// Texts write "GPU {gpu}" and commands "-i {gpu}": an index goes without the word.
+	set("gpu", strings.TrimPrefix(s.GPU.String(), "GPU "))
 	set("node", s.Node)
 	set("port", s.Port)
 	set("nvswitch", s.NVSwitch)
