@@ -96,6 +96,18 @@ func (a Order) Before(b Order) bool { return a.Compare(b) < 0 }
 // Field returns a field, "" when absent.
 func (s *Signal) Field(name string) string { return s.Fields[name] }
 
+// Part is the level, a part of the subject, or else a field, by its name in examples.
+func (s *Signal) Part(name string) string {
+	if name == "level" {
+		return s.Level.String()
+	}
+	v, known := s.Subject.Part(name)
+	if !known || v == "" && name == "unit" { // a unit of NVLink is a field
+		return s.Fields[name]
+	}
+	return v
+}
+
 // YesNo spells a truth as fields do.
 func YesNo(b bool) string {
 	if b {

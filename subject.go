@@ -21,6 +21,54 @@ type Subject struct {
 	Location  string  `json:"location,omitempty"`
 }
 
+// Part is a part of the subject by the name that catalog rules and their examples use;
+// known is false for other names. An unknown number is "".
+func (s *Subject) Part(name string) (value string, known bool) {
+	switch name {
+	case "node":
+		return s.Node, true
+	case "gpu":
+		return s.GPU.PCI, true
+	case "uuid":
+		return s.GPU.UUID, true
+	case "serial":
+		return s.GPU.Serial, true
+	case "index":
+		return number(s.GPU.Index), true
+	case "minor":
+		return number(s.GPU.Minor), true
+	case "mig":
+		return s.GPU.MIG, true
+	case "port":
+		return s.Port, true
+	case "nvswitch":
+		return s.NVSwitch, true
+	case "link":
+		return s.Link, true
+	case "process":
+		return s.Process.Name, true
+	case "pid":
+		if s.Process.PID == 0 {
+			return "", true
+		}
+		return strconv.Itoa(s.Process.PID), true
+	case "rank":
+		return number(s.Rank), true
+	case "container":
+		return s.Container, true
+	case "unit":
+		return s.Unit, true
+	}
+	return "", false
+}
+
+func number(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(*n)
+}
+
 // GPU names one GPU. PCI is lower case, domain of four digits (more only when
 // they are not zero), with function: 0000:3b:00.0.
 type GPU struct {

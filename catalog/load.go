@@ -144,50 +144,49 @@ func (c *Catalog) Overlay(dir string) error {
 
 func (c *Catalog) merge(u *Catalog, dir string) {
 	var added, replaced []string
+	news := func(id string, known bool) {
+		if known {
+			replaced = append(replaced, id)
+		} else {
+			added = append(added, id)
+		}
+	}
 	if c.Groups == nil {
 		c.Groups = map[string][]Explains{}
 	}
 	maps.Copy(c.Groups, u.Groups)
 	for _, id := range u.FaultIDs() {
-		if c.Faults[id] != nil {
-			replaced = append(replaced, id)
-		} else {
-			added = append(added, id)
-		}
+		news(id, c.Faults[id] != nil)
 		c.Faults[id] = u.Faults[id]
 	}
-	at := map[string]int{}
-	for i := range c.Matchers {
-		at[c.Matchers[i].ID] = i
-	}
-	for _, m := range u.Matchers {
-		if i, ok := at[m.ID]; ok {
-			c.Matchers[i] = m
-			replaced = append(replaced, m.ID)
-			continue
-		}
-		c.Matchers = append(c.Matchers, m)
-		added = append(added, m.ID)
-	}
-	rules := map[string]int{}
-	for i := range c.Readings {
-		rules[c.Readings[i].ID] = i
-	}
-	for _, r := range u.Readings {
-		if i, ok := rules[r.ID]; ok {
-			c.Readings[i] = r
-			replaced = append(replaced, r.ID)
-			continue
-		}
-		c.Readings = append(c.Readings, r)
-		added = append(added, r.ID)
-	}
+	c.Matchers = overlay(c.Matchers, u.Matchers, func(m *Matcher) string { return m.ID }, news)
+	c.Readings = overlay(c.Readings, u.Readings, func(r *ReadingRule) string { return r.ID }, news)
 	if len(added) > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("catalog %s adds %s", dir, strings.Join(added, ", ")))
 	}
 	if len(replaced) > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("catalog %s replaces %s", dir, strings.Join(replaced, ", ")))
 	}
+}
+
+// overlay puts each entry of own in the place of the one with its id in base, or behind
+// all; news hears of it.
+func overlay[T any](base, own []T, id func(*T) string, news func(id string, known bool)) []T {
+	at := map[string]int{}
+	for i := range base {
+		at[id(&base[i])] = i
+	}
+	for i := range own {
+		key := id(&own[i])
+		j, known := at[key]
+		if known {
+			base[j] = own[i]
+		} else {
+			base = append(base, own[i])
+		}
+		news(key, known)
+	}
+	return base
 }
 
 func glob(fsys fs.FS, dir, ext string) ([]string, error) {

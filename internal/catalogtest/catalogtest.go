@@ -227,55 +227,11 @@ func mismatch(m *catalog.Matcher, want map[string]string, s *gpumedic.Signal) st
 		if k == "kind" {
 			continue
 		}
-		w, got := want[k], part(s, k)
+		w, got := want[k], s.Part(k)
 		if got == w || gpumedic.NormalPCI(w) != "" && got == gpumedic.NormalPCI(w) {
 			continue
 		}
 		return fmt.Sprintf("%s is %q, want %q", k, got, w)
 	}
 	return ""
-}
-
-func part(s *gpumedic.Signal, k string) string {
-	switch k {
-	case "gpu":
-		return s.Subject.GPU.PCI
-	case "uuid":
-		return s.Subject.GPU.UUID
-	case "serial":
-		return s.Subject.GPU.Serial
-	case "index":
-		if s.Subject.GPU.Index != nil {
-			return fmt.Sprint(*s.Subject.GPU.Index)
-		}
-	case "minor":
-		if s.Subject.GPU.Minor != nil {
-			return fmt.Sprint(*s.Subject.GPU.Minor)
-		}
-	case "port":
-		return s.Subject.Port
-	case "nvswitch":
-		return s.Subject.NVSwitch
-	case "link":
-		return s.Subject.Link
-	case "pid":
-		if s.Subject.Process.PID != 0 {
-			return fmt.Sprint(s.Subject.Process.PID)
-		}
-	case "process":
-		return s.Subject.Process.Name
-	case "container":
-		return s.Subject.Container
-	case "unit":
-		return s.Subject.Unit
-	case "node":
-		return s.Subject.Node
-	case "rank":
-		if s.Subject.Rank != nil {
-			return fmt.Sprint(*s.Subject.Rank)
-		}
-	case "level":
-		return s.Level.String()
-	}
-	return s.Fields[k]
 }

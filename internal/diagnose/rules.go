@@ -4,7 +4,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -134,30 +133,16 @@ func fits(s *gpumedic.Signal, where []fieldTest) bool {
 	return true
 }
 
-// fieldOf reads a field, or a part of the subject by its reserved name.
+// fieldOf reads a field, or a part of the subject by its reserved name. The rank and the
+// node of a subject are those of the reporter, which a test of a field does not ask for.
 func fieldOf(s *gpumedic.Signal, name string) string {
 	if v, ok := s.Fields[name]; ok {
 		return v
 	}
 	switch name {
-	case "process":
-		return s.Subject.Process.Name
-	case "pid":
-		if s.Subject.Process.PID != 0 {
-			return strconv.Itoa(s.Subject.Process.PID)
-		}
-	case "gpu":
-		return s.Subject.GPU.PCI
-	case "port":
-		return s.Subject.Port
-	case "link":
-		return s.Subject.Link
-	case "nvswitch":
-		return s.Subject.NVSwitch
-	case "unit":
-		return s.Subject.Unit
-	case "container":
-		return s.Subject.Container
+	case "process", "pid", "gpu", "port", "link", "nvswitch", "unit", "container":
+		v, _ := s.Subject.Part(name)
+		return v
 	}
 	return ""
 }

@@ -16,11 +16,17 @@ func (p *peeler) monthStamp() bool {
 	if p.isAll(st, n) {
 		return false
 	}
+	p.takeStamp(st, n)
+	return true
+}
+
+// takeStamp peels a stamp of length n, and the colon that may follow. It is the log's
+// own, not one that the program printed.
+func (p *peeler) takeStamp(st gpumedic.Stamp, n int) {
 	p.advance(n)
 	p.skipColon()
 	p.setStamp(st)
 	p.appTime = false
-	return true
 }
 
 // isAll reports whether a stamp of length n is all there is (the head of an nvidia-smi
@@ -100,10 +106,7 @@ func (p *peeler) epochStamp() bool {
 	if n == 0 || st.Precision == time.Second || p.rest[min(10, len(p.rest)-1)] != '.' || !strings.HasPrefix(p.rest[n:], " ") && !strings.HasPrefix(p.rest[n:], ": ") {
 		return false
 	}
-	p.advance(n)
-	p.skipColon()
-	p.setStamp(st)
-	p.appTime = false
+	p.takeStamp(st, n)
 	return true
 }
 

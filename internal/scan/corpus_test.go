@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -88,7 +87,7 @@ func unmet(m *catalog.Matcher, sigs []gpumedic.Signal, want map[string]string) s
 		}
 		missing := ""
 		for k, w := range want {
-			if have := part(&sig, k); k != "kind" && !sameValue(have, w) {
+			if have := sig.Part(k); k != "kind" && !sameValue(have, w) {
 				missing = fmt.Sprintf("%s of %s is %q, want %q", k, sig.Kind, have, w)
 			}
 		}
@@ -108,52 +107,6 @@ func sameValue(have, want string) bool {
 		return gpumedic.NormalPCI(have) == pci
 	}
 	return have == want || word(have) == word(want)
-}
-
-// part is a part of the subject, or a field, by its name in examples.
-func part(sig *gpumedic.Signal, name string) string {
-	s := &sig.Subject
-	v := ""
-	switch name {
-	case "gpu":
-		v = s.GPU.PCI
-	case "uuid":
-		v = s.GPU.UUID
-	case "serial":
-		v = s.GPU.Serial
-	case "index":
-		v = num(s.GPU.Index)
-	case "minor":
-		v = num(s.GPU.Minor)
-	case "mig":
-		v = s.GPU.MIG
-	case "port":
-		v = s.Port
-	case "nvswitch":
-		v = s.NVSwitch
-	case "link":
-		v = s.Link
-	case "pid":
-		if s.Process.PID != 0 {
-			v = strconv.Itoa(s.Process.PID)
-		}
-	case "process":
-		v = s.Process.Name
-	case "rank":
-		v = num(s.Rank)
-	case "container":
-		v = s.Container
-	case "unit":
-		v = s.Unit
-	case "node":
-		v = s.Node
-	case "level":
-		v = sig.Level.String()
-	}
-	if v == "" {
-		v = sig.Field(name)
-	}
-	return v
 }
 
 var quotedHole = regexp.MustCompile(`\\\{\w+\\\}`)

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -92,7 +91,7 @@ func lacks(sigs []gpumedic.Signal, want []string) string {
 		msg = ""
 		for _, kv := range want[1:] {
 			k, v, _ := strings.Cut(kv, "=")
-			if got := stated(&sigs[i], k); got != v {
+			if got := sigs[i].Part(k); got != v {
 				msg = k + " is " + got + ", want " + v
 			}
 		}
@@ -101,36 +100,4 @@ func lacks(sigs []gpumedic.Signal, want []string) string {
 		}
 	}
 	return msg
-}
-
-func stated(s *gpumedic.Signal, k string) string {
-	switch k {
-	case "level":
-		return s.Level.String()
-	case "gpu":
-		return s.Subject.GPU.PCI
-	case "uuid":
-		return s.Subject.GPU.UUID
-	case "serial":
-		return s.Subject.GPU.Serial
-	case "port":
-		return s.Subject.Port
-	case "nvswitch":
-		return s.Subject.NVSwitch
-	case "link":
-		return s.Subject.Link
-	case "process":
-		return s.Subject.Process.Name
-	case "pid":
-		if s.Subject.Process.PID != 0 {
-			return strconv.Itoa(s.Subject.Process.PID)
-		}
-		return ""
-	case "minor":
-		if s.Subject.GPU.Minor != nil {
-			return strconv.Itoa(*s.Subject.GPU.Minor)
-		}
-		return ""
-	}
-	return s.Fields[k]
 }

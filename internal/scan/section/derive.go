@@ -62,7 +62,7 @@ func deriveOne(s *Readings) {
 		}
 	}
 	if n, k := s.Values["nvml.version"].Value, s.Values["driver.version"].Value; n != "" && k != "" && n != na && k != na {
-		s.derived("driver.library_matches", gpumedic.YesNo(strings.HasPrefix(k, n)), s.Values["nvml.version"])
+		s.derived("driver.nvml_matches", gpumedic.YesNo(strings.HasPrefix(k, n)), s.Values["nvml.version"])
 	}
 }
 

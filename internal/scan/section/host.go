@@ -32,11 +32,7 @@ func parseIomem(c *cursor) ([]Readings, int) {
 	}
 	var out []Readings
 	pci, end := "", 0
-	for i := start; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
+	for i, text := range c.from(start) {
 		m := iomemRow.FindStringSubmatch(text)
 		if m == nil {
 			break
@@ -79,11 +75,7 @@ var ipmiSEL = parser{
 func parseIPMI(c *cursor) ([]Readings, int) {
 	var out []Readings
 	end := 0
-	for i := 0; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
+	for i, text := range c.from(0) {
 		f := strings.Split(text, "|")
 		if len(f) < 4 {
 			break
@@ -258,11 +250,7 @@ var dfRow = lazyre.New(`^(\S+)\s+([\d.]+[BKMGTP]?i?)\s+([\d.]+[BKMGTP]?i?)\s+(-?
 func parseDF(c *cursor) ([]Readings, int) {
 	var out []Readings
 	end := 0
-	for i := 0; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
+	for i, text := range c.from(0) {
 		t := strings.TrimSpace(text)
 		if strings.HasPrefix(t, "Filesystem ") {
 			end = i + 1

@@ -1,6 +1,7 @@
 package section
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 
@@ -230,16 +231,23 @@ func (c *cursor) line(i int) (string, bool) {
 	return s, true
 }
 
+// from gives the lines from line i on, with their numbers.
+func (c *cursor) from(i int) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for ; ; i++ {
+			if text, ok := c.line(i); !ok || !yield(i, text) {
+				return
+			}
+		}
+	}
+}
+
 // report gives the lines of a report to take, until one is not of it or more blank
 // lines (or grep's "--") than given stand in a row. It returns the end behind the last
 // line that was taken.
 func (c *cursor) report(blankRows int, take func(text string, i int, raw string, afterBlank bool) bool) (end int) {
 	blanks := 0
-	for i := 0; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			return end
-		}
+	for i, text := range c.from(0) {
 		if strings.TrimSpace(text) == "" || text == "--" {
 			if blanks++; blanks > blankRows {
 				return end
@@ -251,6 +259,7 @@ func (c *cursor) report(blankRows int, take func(text string, i int, raw string,
 		}
 		end, blanks = i+1, 0
 	}
+	return end
 }
 
 // raw returns line i as it stands.

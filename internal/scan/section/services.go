@@ -239,11 +239,7 @@ var (
 func parseHolders(c *cursor) ([]Readings, int) {
 	var out []Readings
 	device, end := "", 0
-	for i := 0; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
+	for i, text := range c.from(0) {
 		if fuserHead.MatchString(text) {
 			end = i + 1
 			continue
@@ -291,11 +287,7 @@ var lsofRow = lazyre.New(`^(\S+)\s+(\d+)\s+(?:\d+ \S+ )?(\S+)\s+\S+\s+CHR\s+195,
 func parseLsof(c *cursor) ([]Readings, int) {
 	var out []Readings
 	end := 0
-	for i := 0; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
+	for i, text := range c.from(0) {
 		if strings.HasPrefix(text, "COMMAND ") {
 			end = i + 1
 			continue

@@ -46,11 +46,7 @@ func parseSMIList(c *cursor) ([]Readings, int) {
 	var cur *builder
 	counts := map[*builder]*linkCount{}
 	end := 0
-	for i := 0; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
+	for i, text := range c.from(0) {
 		t := strings.TrimSpace(text)
 		if t == "" {
 			if i-end > 2 {

@@ -41,11 +41,7 @@ func parseSMIMonitor(c *cursor) ([]Readings, int) {
 	}
 	var out []Readings
 	end := 1
-	for i := 1; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
+	for i, text := range c.from(1) {
 		t := strings.TrimSpace(text)
 		if strings.HasPrefix(t, "#") {
 			if !strings.HasPrefix(t, "# gpu") && !strings.HasPrefix(t, "# Idx") {
@@ -120,11 +116,7 @@ func parseSMITopo(c *cursor) ([]Readings, int) {
 	var out []Readings
 	end := 1
 	legend := false
-	for i := 1; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
+	for i, text := range c.from(1) {
 		f := strings.Fields(text)
 		switch {
 		case len(f) == 0:

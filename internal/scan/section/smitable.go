@@ -38,11 +38,7 @@ type tableReport struct {
 func parseSMITable(c *cursor) ([]Readings, int) {
 	r := &tableReport{head: newSet("nvidia-smi")}
 	end, blanks := 0, 0
-	for i := 0; ; i++ {
-		text, ok := c.line(i)
-		if !ok {
-			break
-		}
+	for i, text := range c.from(0) {
 		t := strings.TrimSpace(text)
 		if t == "" {
 			if blanks++; blanks > 2 {
