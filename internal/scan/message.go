@@ -158,7 +158,7 @@ func split(text, sep string) []piece {
 	at := 0
 	word, _, _ := strings.Cut(sep, " ")
 	for sep != "" && strings.HasPrefix(text, word) && at < len(text) {
-		n := strings.Index(text[min(at+1, len(text)):], sep)
+		n := strings.Index(text[at+1:], sep)
 		if n < 0 {
 			break
 		}

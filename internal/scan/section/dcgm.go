@@ -9,7 +9,6 @@ import (
 
 // dcgmDiag reads the table of `dcgmi diag`: one test a row, with details below.
 var dcgmDiag = parser{
-	tool:    "dcgmi diag",
 	starts:  []string{"| Diagnostic ", "Deployment  ---", "---  Deployment", "Successfully ran diagnostic"},
 	command: func(c Command) bool { return c.Tool == "dcgmi" && c.has("diag") },
 	parse:   parseDcgmDiag,
@@ -39,7 +38,7 @@ func parseDcgmDiag(c *cursor) ([]Readings, int) {
 		case strings.HasPrefix(t, "Successfully ran diagnostic"), dcgmDash.MatchString(t) && strings.Contains(t, "--"), strings.HasPrefix(t, "+="), strings.HasPrefix(t, "|="):
 		case m == nil:
 			said.finish()
-			return portSets(sets), endIf(len(sets) > 0, end)
+			return readingsOf(sets), endIf(len(sets) > 0, end)
 		case dcgmResult.MatchString(m[2]) && m[1] != "" && m[1] != "Result", dcgmMore.MatchString(m[2]) && m[1] == "" && cur != nil:
 			name := m[1]
 			if name == "" { // other GPUs of the test above had another result
@@ -70,7 +69,7 @@ func parseDcgmDiag(c *cursor) ([]Readings, int) {
 		end = i + 1
 	}
 	said.finish()
-	return portSets(sets), endIf(len(sets) > 0, end)
+	return readingsOf(sets), endIf(len(sets) > 0, end)
 }
 
 // dcgmSubject names the GPU when a detail speaks of just one.
@@ -82,7 +81,6 @@ func dcgmSubject(b *builder, text string) {
 
 // dcgmHealth reads `dcgmi health -c`.
 var dcgmHealth = parser{
-	tool:    "dcgmi health",
 	starts:  []string{"Health Monitor Report", "Overall Health"},
 	command: func(c Command) bool { return c.Tool == "dcgmi" && c.has("health") },
 	parse:   parseDcgmHealth,
@@ -134,7 +132,7 @@ func parseDcgmHealth(c *cursor) ([]Readings, int) {
 		}
 	}
 	said.finish()
-	return portSets(sets), endIf(len(sets) > 0, end)
+	return readingsOf(sets), endIf(len(sets) > 0, end)
 }
 
 func isHealth(s string) bool {
@@ -147,7 +145,6 @@ func isHealth(s string) bool {
 
 // dcgmJSON reads `dcgmi diag -j` and `dcgmi nvlink -e -j`.
 var dcgmJSON = parser{
-	tool:   "dcgmi -j",
 	starts: []string{`"DCGM GPU Diagnostic"`, `"DCGM Diagnostic"`, `"NVLINK Error Counts"`, `"NVLINK Error`},
 	parse:  parseDcgmJSON,
 }

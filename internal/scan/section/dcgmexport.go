@@ -12,7 +12,6 @@ import (
 // by metric. The last Xid is left to the matchers, since the table of Xids decides
 // what it means; a line with one ends the section.
 var dcgmExport = parser{
-	tool:   "dcgm-exporter",
 	starts: []string{"DCGM_FI_DEV_"},
 	parse:  parseDcgmExport,
 }
@@ -74,10 +73,10 @@ func parseDcgmExport(c *cursor) ([]Readings, int) {
 			sets[id] = b
 			order = append(order, b)
 		}
-		b.putExport(name, m[3], v, i, c.raw(i))
+		b.putExport(name, v, i, c.raw(i))
 		end = i + 1
 	}
-	return portSets(order), endIf(len(order) > 0, end)
+	return readingsOf(order), endIf(len(order) > 0, end)
 }
 
 func exportLabels(s string) map[string]string {
@@ -106,7 +105,7 @@ func exportBlank(v float64) bool {
 	return v >= 9.2e18 || v >= 2147483632 && v <= 2147483643
 }
 
-func (b *builder) putExport(name, figure string, v float64, i int, raw string) {
+func (b *builder) putExport(name string, v float64, i int, raw string) {
 	whole := strconv.FormatFloat(v, 'f', -1, 64)
 	switch {
 	case exportBlank(v) || v < 0:

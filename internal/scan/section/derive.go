@@ -193,7 +193,7 @@ func productClass(name string) string {
 // Two nodes in one input use the same indices; an index with two addresses joins
 // nothing.
 func join(sets []Readings) {
-	pciOf, indexOf := map[string]string{}, map[string]int{}
+	pciOf := map[string]string{}
 	clash := map[string]bool{}
 	pair := func(name, pci string) {
 		if old, ok := pciOf[name]; ok && old != pci {
@@ -208,7 +208,6 @@ func join(sets []Readings) {
 		}
 		if g.Index != nil {
 			pair("index "+strconv.Itoa(*g.Index), g.PCI)
-			indexOf[g.PCI] = *g.Index
 		}
 		if g.UUID != "" {
 			pair(g.UUID, g.PCI)

@@ -9,7 +9,6 @@ import (
 
 // iomem reads /proc/iomem where a console framebuffer lies inside a PCI device's BAR.
 var iomem = parser{
-	tool:    "/proc/iomem",
 	starts:  []string{": BOOTFB", ": simpledrm", ": simple-framebuffer", ": efifb", ": vesafb", ": simplefb"},
 	command: func(c Command) bool { return c.has("/proc/iomem") },
 	parse:   parseIomem,
@@ -54,7 +53,7 @@ func parseIomem(c *cursor) ([]Readings, int) {
 				continue
 			}
 			out = append(out, b.Readings)
-		case !strings.HasPrefix(m[1], " ") && m[1] == "":
+		case m[1] == "":
 			pci = ""
 		}
 	}
@@ -66,7 +65,6 @@ func parseIomem(c *cursor) ([]Readings, int) {
 
 // ipmiSEL reads `ipmitool sel list` and `sel elist`.
 var ipmiSEL = parser{
-	tool:    "ipmitool sel",
 	starts:  []string{"| Asserted", "| Deasserted", "Pre-Init "},
 	command: func(c Command) bool { return c.Tool == "ipmitool" && c.has("sel") },
 	parse:   parseIPMI,
@@ -129,7 +127,6 @@ func selEntry(f []string, i int, raw string) Readings {
 
 // freeMemory reads `free`, also single lines of it.
 var freeMemory = parser{
-	tool:    "free",
 	starts:  []string{"Mem:  "},
 	command: func(c Command) bool { return c.Tool == "free" },
 	parse: func(c *cursor) ([]Readings, int) {
@@ -199,7 +196,6 @@ func oneTable(c *cursor, tool string, take func(b *builder, t string, i int, raw
 
 // ulimitAll reads `ulimit -a`, and `ulimit -l` and -n with the command above.
 var ulimitAll = parser{
-	tool:    "ulimit",
 	starts:  []string{"max locked memory", "open files  "},
 	command: func(c Command) bool { return c.Tool == "ulimit" },
 	parse: func(c *cursor) ([]Readings, int) {
@@ -239,7 +235,6 @@ func ulimitName(flag, name string) string {
 
 // diskFree reads `df`.
 var diskFree = parser{
-	tool:    "df",
 	starts:  []string{"Filesystem  "},
 	command: func(c Command) bool { return c.Tool == "df" },
 	parse:   parseDF,

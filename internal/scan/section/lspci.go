@@ -10,7 +10,6 @@ import (
 // lspci reads `lspci -vv`, whole or the lines that grep left. A device's head line
 // may be missing: then the address comes from the command, and its kind is unknown.
 var lspci = parser{
-	tool: "lspci",
 	starts: []string{
 		"LnkCap:", "LnkSta:", "LnkCtl2:", "ACSCtl:", "UESta:", "DevSta:", "3D controller", "VGA compatible controller: NVIDIA",
 		"PCI bridge", "Unknown header type", "Host bridge", "Infiniband controller", "Ethernet controller",
@@ -60,7 +59,7 @@ func (r *lspciReport) take(text string, i int, raw string, afterBlank bool) bool
 		return true
 	}
 	if m := lspciKey.FindStringSubmatch(t); m != nil {
-		if afterBlank && r.cur != nil && r.cur.Values["lspci.address"].Value == "" {
+		if afterBlank && r.cur != nil && r.headless() {
 			r.cur = nil
 		}
 		if r.cur == nil || r.headless() && r.hasLine(m[1]) {

@@ -11,7 +11,6 @@ import (
 // A parser knows one form of output. parse sees the cursor with line 0 at a line
 // that holds one of its starts and says how many lines it used.
 type parser struct {
-	tool   string
 	starts []string
 	// command tells whether a command line announces this output, so that the
 	// parser may be tried on the lines below even without one of its starts.

@@ -9,7 +9,6 @@ import (
 
 // systemctl reads `systemctl status UNIT`.
 var systemctl = parser{
-	tool:    "systemctl status",
 	starts:  []string{".service - ", ".socket - ", ".service\n", "Active: failed", "Active: active", "Active: inactive", "Active: activating"},
 	command: func(c Command) bool { return c.Tool == "systemctl" },
 	parse:   parseSystemctl,
@@ -80,7 +79,7 @@ func unitLine(b *builder, t string, i int, raw string) bool {
 		}
 		return true
 	}
-	return unitDetail.MatchString(t) || strings.HasPrefix(t, "└") || strings.HasPrefix(t, "├") || strings.HasPrefix(t, "└─") || strings.HasPrefix(t, "│")
+	return unitDetail.MatchString(t) || strings.HasPrefix(t, "└") || strings.HasPrefix(t, "├") || strings.HasPrefix(t, "│")
 }
 
 func unitFromCommand(cmd Command) string {
@@ -100,14 +99,12 @@ func unitFromCommand(cmd Command) string {
 
 // ibstat reads `ibstat`; ibstatus its sister of another form.
 var ibstat = parser{
-	tool:    "ibstat",
 	starts:  []string{"CA 'mlx", "CA 'ib", "CA type:", "CA '"},
 	command: func(c Command) bool { return c.Tool == "ibstat" },
 	parse:   parseIbstat,
 }
 
 var ibstatus = parser{
-	tool:    "ibstatus",
 	starts:  []string{"Infiniband device '"},
 	command: func(c Command) bool { return c.Tool == "ibstatus" },
 	parse:   parseIbstatus,
@@ -161,7 +158,7 @@ func parseIbstat(c *cursor) ([]Readings, int) {
 		}
 		end = i + 1
 	}
-	return portSets(sets), endIf(len(sets) > 0, end)
+	return readingsOf(sets), endIf(len(sets) > 0, end)
 }
 
 func parseIbstatus(c *cursor) ([]Readings, int) {
@@ -195,7 +192,7 @@ func parseIbstatus(c *cursor) ([]Readings, int) {
 		}
 		end = i + 1
 	}
-	return portSets(sets), endIf(len(sets) > 0, end)
+	return readingsOf(sets), endIf(len(sets) > 0, end)
 }
 
 func newPort(tool, device, port string, i int, raw string) *builder {
@@ -206,7 +203,7 @@ func newPort(tool, device, port string, i int, raw string) *builder {
 	return b
 }
 
-func portSets(sets []*builder) []Readings {
+func readingsOf(sets []*builder) []Readings {
 	var out []Readings
 	for _, b := range sets {
 		out = append(out, b.Readings)
@@ -223,7 +220,6 @@ func endIf(ok bool, end int) int {
 
 // holders reads `fuser -v /dev/nvidia*`: who has a device open.
 var holders = parser{
-	tool:    "fuser",
 	starts:  []string{"USER        PID ACCESS COMMAND", "PID ACCESS COMMAND", "/dev/nvidia0:", "/dev/nvidiactl:", "/dev/nvidia-uvm:"},
 	command: func(c Command) bool { return c.Tool == "fuser" },
 	parse:   parseHolders,
@@ -276,7 +272,6 @@ func holder(tool, device, pid, command, user string, i int, raw string) Readings
 
 // lsof reads `lsof /dev/nvidia*`.
 var lsof = parser{
-	tool:    "lsof",
 	starts:  []string{"COMMAND     PID", "COMMAND    PID", "COMMAND   PID", "COMMAND  PID", "SIZE/OFF", "195,"},
 	command: func(c Command) bool { return c.Tool == "lsof" },
 	parse:   parseLsof,

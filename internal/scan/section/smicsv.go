@@ -10,7 +10,6 @@ import (
 // smiCSV reads --query-gpu and its sisters in CSV form, with the header or, when the
 // command line above names the columns, without.
 var smiCSV = parser{
-	tool: "nvidia-smi --query-gpu",
 	starts: []string{
 		"pci.bus_id", "gpu_uuid", "gpu_bus_id", "utilization.gpu", "memory.used", "memory.total", "temperature.gpu",
 		"power.draw", "index, ", "driver_version", "clocks_event_reasons", "clocks_throttle_reasons", "pcie.link.", "ecc.errors.",

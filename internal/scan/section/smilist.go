@@ -10,7 +10,6 @@ import (
 // smiList reads what begins with `GPU 0: NAME (UUID: GPU-…)`: nvidia-smi -L with its
 // MIG devices, and nvidia-smi nvlink in all its forms.
 var smiList = parser{
-	tool:    "nvidia-smi -L",
 	starts:  []string{"(UUID: GPU-", " Link 0", "<inactive>", "ink recovery ", ": Effective Errors", ": Symbol Errors"},
 	command: func(c Command) bool { return c.smi("-L", "--list-gpus", "nvlink") },
 	parse:   parseSMIList,
@@ -34,11 +33,11 @@ var link5Kinds = map[string]string{
 }
 
 type linkCount struct {
-	active, inactive int
-	down             []string
-	errors           map[string]int
-	worst            map[string]string // link with the most errors of a kind
-	most             map[string]int    // how many those are
+	active int
+	down   []string
+	errors map[string]int
+	worst  map[string]string // link with the most errors of a kind
+	most   map[string]int    // how many those are
 }
 
 func parseSMIList(c *cursor) ([]Readings, int) {
@@ -127,10 +126,9 @@ func listDetail(b *builder, counts map[*builder]*linkCount, t string, i int, raw
 		n.active++
 		b.put("nvlink.links.active", "0", i, raw)
 	case strings.Contains(strings.ToLower(m[2]), "inactive"):
-		n.inactive++
 		n.down = append(n.down, m[1])
 		b.put("nvlink.links.inactive", "0", i, raw)
-		if n.inactive == 1 {
+		if len(n.down) == 1 {
 			b.Subject.Link = m[1]
 		}
 	default:
@@ -174,7 +172,7 @@ func (n *linkCount) put(b *builder) {
 		}
 	}
 	set("nvlink.links.active", n.active)
-	set("nvlink.links.inactive", n.inactive)
+	set("nvlink.links.inactive", len(n.down))
 	const total, ok = "nvlink.errors.link_recovery", "nvlink.errors.link_recovery_ok"
 	if r, has := b.Values[ok]; has && b.Values[total].Text == "" { // an excerpt without the total
 		r.Key = total

@@ -8,7 +8,6 @@ import (
 
 // smiMonitor reads dmon and pmon: columns named by a "# gpu …" header.
 var smiMonitor = parser{
-	tool:    "nvidia-smi dmon",
 	starts:  []string{"# gpu ", "#gpu "},
 	command: func(c Command) bool { return c.smi("dmon", "pmon") },
 	parse:   parseSMIMonitor,
@@ -92,7 +91,6 @@ func allDigits(s string) bool {
 
 // smiTopo reads `nvidia-smi topo -m`: how each pair of GPUs and NICs is connected.
 var smiTopo = parser{
-	tool:    "nvidia-smi topo",
 	starts:  []string{"CPU Affinity", "\tGPU0\t"},
 	command: func(c Command) bool { return c.smi("topo") },
 	parse:   parseSMITopo,

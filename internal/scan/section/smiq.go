@@ -12,7 +12,6 @@ import (
 // trusted: it gets lost in tickets. What says where a key belongs is the last known
 // heading above it; keys that are unique in the whole report need none.
 var smiQuery = parser{
-	tool: "nvidia-smi -q",
 	starts: []string{
 		"NVSMI LOG", "Attached GPUs ", "GPU 000", "Bus Id ", "GPU Recovery Action", "Clocks Event Reasons",
 		"Clocks Throttle Reasons", "Remapped Rows", "Remapping Failure Occurred", "Pending Page Blacklist", "MIG Mode",

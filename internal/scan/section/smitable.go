@@ -11,7 +11,6 @@ import (
 // its list of processes and the warnings below it. The columns moved over the
 // years, so cells are read by their content.
 var smiTable = parser{
-	tool:    "nvidia-smi",
 	starts:  []string{"| NVIDIA-SMI ", "| GPU  Name", "|  GPU  Name", "| Processes:", "+-----------------------------", ".0 Off |", ".0  On |", ".0 On  |"},
 	command: func(c Command) bool { return c.Tool == "nvidia-smi" && len(c.Args) == 0 },
 	parse:   parseSMITable,
@@ -61,10 +60,7 @@ func parseSMITable(c *cursor) ([]Readings, int) {
 	if !r.head.empty() {
 		out = append(out, r.head.Readings)
 	}
-	for _, b := range r.sets {
-		out = append(out, b.Readings)
-	}
-	return out, end
+	return append(out, readingsOf(r.sets)...), end
 }
 
 var tableDate = lazyre.New(`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$`)

@@ -8,7 +8,6 @@ import (
 // smiXML reads `nvidia-smi -q -x`. It walks the tags itself instead of using an XML
 // decoder, since pasted reports lose their beginning, their end or both.
 var smiXML = parser{
-	tool:   "nvidia-smi -q -x",
 	starts: []string{"<nvidia_smi_log", "<!DOCTYPE nvidia_smi_log", "<gpu id="},
 	parse:  parseSMIXML,
 }

@@ -8,7 +8,6 @@ import (
 
 // smiVersion reads `nvidia-smi --version`.
 var smiVersion = parser{
-	tool:    "nvidia-smi --version",
 	starts:  []string{"NVIDIA-SMI version", "NVML version"},
 	command: func(c Command) bool { return c.smi("--version") },
 	parse: func(c *cursor) ([]Readings, int) {
@@ -31,7 +30,6 @@ var smiVersionNames = map[string]string{
 
 // driverVersion reads /proc/driver/nvidia/version.
 var driverVersion = parser{
-	tool:    "/proc/driver/nvidia/version",
 	starts:  []string{"NVRM version: "},
 	command: func(c Command) bool { return c.has("/proc/driver/nvidia/version") },
 	parse: func(c *cursor) ([]Readings, int) {
@@ -54,7 +52,6 @@ var nvrmVersion = lazyre.New(`^NVRM version: (NVIDIA UNIX .*?Kernel Module)(?: f
 
 // nvcc reads `nvcc --version`.
 var nvcc = parser{
-	tool:    "nvcc",
 	starts:  []string{"nvcc: NVIDIA (R) Cuda", "Cuda compilation tools, release"},
 	command: func(c Command) bool { return c.Tool == "nvcc" },
 	parse: func(c *cursor) ([]Readings, int) {
@@ -72,7 +69,6 @@ var nvccRelease = lazyre.New(`^Cuda compilation tools, release ([\d.]+)`)
 
 // modinfo reads `modinfo nvidia`.
 var modinfo = parser{
-	tool:    "modinfo",
 	starts:  []string{"nvidia.ko"},
 	command: func(c Command) bool { return c.Tool == "modinfo" },
 	parse: func(c *cursor) ([]Readings, int) {

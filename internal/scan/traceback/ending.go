@@ -51,6 +51,7 @@ func (s *stream) after(l Line) {
 		s.link = linkContext
 		return
 	}
+	says := signOf(text)
 	if n := len(s.chain); n > 0 && s.behind <= maxBehind {
 		if m := frameLine.FindStringSubmatch(text); m != nil && s.behind <= 3 && !s.chain[n-1].Truncated { // Ray puts the worker's frames there
 			s.link = linkInner
@@ -68,9 +69,9 @@ func (s *stream) after(l Line) {
 			}
 		}
 		s.over = s.over || text[0] == '[' || logRecord.MatchString(text)
-		if !s.over && signOf(text) == signNone {
+		if !s.over && says == signNone {
 			e.Lines = append(e.Lines, l.No)
-			if s.mode == rich && e.Message != "" && !s.over { // Rich folds at the terminal's width
+			if s.mode == rich && e.Message != "" { // Rich folds at the terminal's width
 				e.Message, e.Wrapped = e.Message+" "+text, true
 			}
 			if _, sure, _ := parseClass(text); e.Message == "" && !sure && !strings.HasPrefix(text, "===") && !strings.HasPrefix(text, `"""`) && !strings.HasPrefix(text, "-- ") {
@@ -78,16 +79,15 @@ func (s *stream) after(l Line) {
 			}
 		}
 	}
-	s.weigh(text)
+	s.weigh(text, says)
 }
 
 // weigh judges by a line behind the exceptions whether the program lives.
-func (s *stream) weigh(text string) {
-	sign := signOf(text)
-	if sign == signLife && s.relayed && !progress.MatchString(text) {
-		sign = signNone
+func (s *stream) weigh(text string, says sign) {
+	if says == signLife && s.relayed && !progress.MatchString(text) {
+		says = signNone
 	}
-	switch sign {
+	switch says {
 	case signEnd:
 		s.settle(true)
 	case signLife:

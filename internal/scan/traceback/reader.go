@@ -43,11 +43,12 @@ func (r *Reader) Add(l Line) {
 	}
 	s := r.owner(l)
 	if s == nil {
-		if len(r.streams) >= maxStreams || !starts(l.Text) {
+		if !starts(l.Text) {
 			return
 		}
-		s = &stream{r: r, name: l.Stream, row: r.row}
-		r.streams[l.Stream] = s
+		if s = r.open(l.Stream); s == nil {
+			return
+		}
 	}
 	head := s.state != inFrames
 	s.add(l)
@@ -57,16 +58,24 @@ func (r *Reader) Add(l Line) {
 	}
 }
 
+// open begins to follow a writer; nil when there are too many.
+func (r *Reader) open(name string) *stream {
+	if len(r.streams) >= maxStreams {
+		return nil
+	}
+	s := &stream{r: r, name: name, row: r.row}
+	r.streams[name] = s
+	return s
+}
+
 // Watch follows the writer of a line that may have been its last words, though they are
 // no traceback. [Reader.Outlived] tells when they were not.
 func (r *Reader) Watch(l Line) {
 	s := r.streams[l.Stream]
 	if s == nil {
-		if len(r.streams) >= maxStreams {
+		if s = r.open(l.Stream); s == nil {
 			return
 		}
-		s = &stream{r: r, name: l.Stream, row: r.row}
-		r.streams[l.Stream] = s
 	}
 	if s.state == inFrames || len(s.chain) > 0 && s.chain[len(s.chain)-1].holds(l.No) {
 		return // part of a traceback
