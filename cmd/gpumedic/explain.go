@@ -35,11 +35,7 @@ a setting (NCCL_IB_DISABLE), a fault id, a whole log line, or free words.`,
 			if len(args) == 0 {
 				return usage(errors.New("read arguments: nothing to explain"), "for example: gpumedic explain xid 94")
 			}
-			l, err := outputLang(language)
-			if err != nil {
-				return err
-			}
-			cat, err := c.loadCatalog(dir)
+			l, cat, err := c.langAndCatalog(language, dir)
 			if err != nil {
 				return err
 			}

@@ -44,10 +44,7 @@ func (f *fields) startup() {
 	if free.ok && total.ok && total.n >= free.n {
 		f.putSize("other", total.n-free.n)
 		f.set("other_percent", tenth(100*share(total.n-free.n, total)))
-		// Half a GiB is left for the context; what is free may have shrunk meanwhile.
-		if util := math.Floor(100*float64(free.n-1<<29)/float64(max(total.n, 1))) / 100; util >= 0.05 {
-			f.set("fits_utilization", strconv.FormatFloat(util, 'f', 2, 64))
-		}
+		f.fitsUtilization(free.n, total.n)
 	}
 	if free.ok && want.ok && want.n > free.n {
 		f.putSize("missing", want.n-free.n)
@@ -107,7 +104,13 @@ func (f *fields) fitsBeside(total, before amount) {
 		f.putSize("give_up", need-free)
 		return
 	}
-	if util := math.Floor(100*float64(free-1<<29)/float64(max(total.n, 1))) / 100; util >= 0.05 {
+	f.fitsUtilization(free, total.n)
+}
+
+// fitsUtilization proposes a share of the card: half a GiB of what is free is left for
+// the context, and what is free may have shrunk meanwhile.
+func (f *fields) fitsUtilization(free, total int64) {
+	if util := math.Floor(100*float64(free-1<<29)/float64(max(total, 1))) / 100; util >= 0.05 {
 		f.set("fits_utilization", strconv.FormatFloat(util, 'f', 2, 64))
 	}
 }

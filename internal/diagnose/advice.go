@@ -73,8 +73,8 @@ func checks(f *catalog.Fault, lang string, vars map[string]string) []gpumedic.Ch
 	return out
 }
 
-// vars are the variables of headline, remedies and checks.
-func (w *world) vars(h *hypothesis) map[string]string {
+// vars are the variables of headline, remedies and checks; s is the subject.
+func (w *world) vars(h *hypothesis, s gpumedic.Subject) map[string]string {
 	v := map[string]string{}
 	take := func(list []int) {
 		for _, i := range list {
@@ -89,7 +89,6 @@ func (w *world) vars(h *hypothesis) map[string]string {
 	for _, c := range h.supports { // after the triggers: what they leave open
 		take(c.signals)
 	}
-	s := w.subject(h)
 	set := func(k, x string) {
 		if x != "" {
 			v[k] = x

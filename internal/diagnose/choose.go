@@ -47,8 +47,12 @@ func (w *world) choose(all []*hypothesis) (roots []*hypothesis, beaten []loss) {
 	beaten = append(beaten, covered...)
 	roots = w.mergePeers(roots)
 	w.markStale(roots)
+	value := make(map[*hypothesis]float64, len(roots))
+	for _, h := range roots {
+		value[h] = w.value(h, roots)
+	}
 	sort.SliceStable(roots, func(i, j int) bool {
-		a, b := w.value(roots[i], roots), w.value(roots[j], roots)
+		a, b := value[roots[i]], value[roots[j]]
 		if math.Abs(a-b) > 1e-9 {
 			return a > b
 		}
@@ -216,8 +220,7 @@ func (w *world) mergePeers(roots []*hypothesis) []*hypothesis {
 		}
 		if h.at.gpu < home.at.gpu && w.sameMoment(home, h) || w.before(h.triggers[0], home.triggers[0]) && !w.sameMoment(home, h) {
 			*home, *h = *h, *home
-			home.merged = append(home.merged, h.merged...)
-			h.merged = nil
+			home.merged, h.merged = append(home.merged, h.merged...), nil
 		}
 		home.merged = append(home.merged, h)
 		if home.alsoGPU == nil {

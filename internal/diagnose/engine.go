@@ -15,14 +15,13 @@ import (
 
 // Engine collects signals and concludes from them. It is not safe for concurrent use.
 type Engine struct {
-	cat   *catalog.Catalog
 	rules *rules
 	byKey map[string]*gpumedic.Signal
 }
 
 // New makes an engine for a catalog.
 func New(cat *catalog.Catalog) *Engine {
-	return &Engine{cat: cat, rules: compileRules(cat), byKey: map[string]*gpumedic.Signal{}}
+	return &Engine{rules: compileRules(cat), byKey: map[string]*gpumedic.Signal{}}
 }
 
 // Add takes one signal (or one collapsed run of equal signals). Equal signals merge.
@@ -117,7 +116,6 @@ type Conclusion struct {
 // world is one evaluation: the signals in canonical order and what is known about
 // their subjects.
 type world struct {
-	cat     *catalog.Catalog
 	rules   *rules
 	signals []gpumedic.Signal
 	where   []place // by signal
@@ -155,7 +153,7 @@ func verdict(c Conclusion) string {
 }
 
 func (e *Engine) world(lang string) *world {
-	w := &world{cat: e.cat, rules: e.rules, lang: lang, byKind: map[string][]int{}, byNode: map[string]map[string][]int{}}
+	w := &world{rules: e.rules, lang: lang, byKind: map[string][]int{}, byNode: map[string]map[string][]int{}}
 	keys := slices.SortedFunc(maps.Keys(e.byKey), func(a, b string) int {
 		return cmp.Or(e.byKey[a].Order.Compare(e.byKey[b].Order), cmp.Compare(a, b))
 	})

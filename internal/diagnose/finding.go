@@ -55,11 +55,12 @@ func (w *world) incidental(h *hypothesis) bool {
 
 func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
 	r := h.rule
-	vars := w.vars(h)
+	s := w.subject(h)
+	vars := w.vars(h, s)
 	f := gpumedic.Finding{
 		Fault: r.ID, Title: r.Title.In(w.lang), Summary: fillIn(r.Summary.In(w.lang), vars),
 		Layer: r.Layer, Class: r.Class, Component: r.Component, Severity: r.Severity,
-		Subject: w.subject(h), Figures: w.figures(h), Count: w.count(h),
+		Subject: s, Figures: w.figures(h), Count: w.count(h),
 		Sources: append([]string{}, r.Sources...), Myths: []string{}, Alternatives: []gpumedic.Alternative{},
 	}
 	f.Headline = expand(r.Headline.In(w.lang), vars)

@@ -285,13 +285,16 @@ func (w *world) prepare(h *hypothesis) bool {
 		return false
 	}
 	w.adoptGPU(h)
+	h.owned, h.why = map[int]bool{}, map[int]string{}
 	for n := range h.rule.needs {
-		if len(w.hits(h, &h.rule.needs[n])) == 0 {
+		hit := w.hits(h, &h.rule.needs[n])
+		if len(hit) == 0 {
 			return false
 		}
+		for _, i := range hit {
+			h.owned[i] = true
+		}
 	}
-	h.owned = map[int]bool{}
-	h.why = map[int]string{}
 	for _, i := range h.triggers {
 		h.owned[i] = true
 	}
@@ -299,11 +302,6 @@ func (w *world) prepare(h *hypothesis) bool {
 	h.against = w.weigh(h, h.rule.against, againstOdds)
 	for _, c := range h.supports {
 		for _, i := range c.signals {
-			h.owned[i] = true
-		}
-	}
-	for n := range h.rule.needs {
-		for _, i := range w.hits(h, &h.rule.needs[n]) {
 			h.owned[i] = true
 		}
 	}

@@ -24,8 +24,7 @@ func (f *Framer) Frame(w Window) []Message {
 		return nil
 	}
 	if p, ok := record(w, line); ok {
-		c := cleaned{text: string(line)}
-		return f.finish(nil, p, c, line, w)
+		return f.finish(nil, p, cleaned{}, line, w) // a record is not cleaned as a whole
 	}
 	c := clean(line)
 	if strings.IndexByte(c.text, '\r') >= 0 {

@@ -229,9 +229,7 @@ func (p *peeler) setText(v jsonValue) {
 	} else {
 		p.rest, p.decoded = v.text(), true
 	}
-	if strings.IndexByte(p.rest, 0x1b) >= 0 || strings.IndexByte(p.rest, 0) >= 0 {
-		p.rest, p.decoded = cleanString(p.rest).text, true
-	}
+	p.dropControl()
 	p.m.Indent = 0
 	p.rest = strings.TrimRight(p.rest, "\r\n")
 	p.multi = strings.IndexByte(p.rest, '\n') >= 0

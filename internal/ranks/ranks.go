@@ -91,10 +91,7 @@ func mismatches(signals []gpumedic.Signal, groups map[int]string) []gpumedic.Sig
 		if s.Kind != "nccl.watchdog_timeout" || !ok || s.Field("seq") == "" || s.Field("op") == "" {
 			continue
 		}
-		pg := s.Field("pg")
-		if pg == "" {
-			pg = groups[r]
-		}
+		pg := cmp.Or(s.Field("pg"), groups[r])
 		at[pg+"/"+s.Field("seq")] = append(at[pg+"/"+s.Field("seq")], waiting{r, s})
 	}
 	var out []gpumedic.Signal
@@ -210,13 +207,7 @@ func behind(signals []gpumedic.Signal, groups map[int]string) []gpumedic.Signal 
 		if s.Kind != "nccl.watchdog_timeout" || !ok || err != nil {
 			continue
 		}
-		pg := s.Field("pg")
-		if pg == "" {
-			pg = groups[r]
-		}
-		if pg == "" {
-			pg = "/" + s.Field("op") + " " + s.Field("numel_in")
-		}
+		pg := cmp.Or(s.Field("pg"), groups[r], "/"+s.Field("op")+" "+s.Field("numel_in"))
 		if byGroup[pg] == nil {
 			byGroup[pg] = map[int]state{}
 		}
@@ -247,27 +238,21 @@ func behind(signals []gpumedic.Signal, groups map[int]string) []gpumedic.Signal 
 func silentRank(signals []gpumedic.Signal) []gpumedic.Signal {
 	said := map[int]bool{}
 	var first *gpumedic.Signal
-	top := -1
 	for i := range signals {
 		s := &signals[i]
 		if r, ok := rankOf(s); ok && s.Kind == "nccl.watchdog_timeout" {
 			if said[r] = true; first == nil {
 				first = s
 			}
-			top = max(top, r)
 		}
 	}
-	if first == nil || top < 3 || len(said) != top {
+	r, ok := absent(said)
+	if !ok || len(said) < 3 {
 		return nil // the highest rank may be the silent one, but nothing tells how many there are
 	}
-	for r := 0; r < top; r++ {
-		if !said[r] {
-			d := derived(first, "nccl.silent_rank", gpumedic.LevelNotice, map[string]string{"rank": strconv.Itoa(r), "waiting_count": strconv.Itoa(len(said))})
-			d.Subject.Rank, d.Subject.Process = &r, gpumedic.Process{}
-			return []gpumedic.Signal{d}
-		}
-	}
-	return nil
+	d := derived(first, "nccl.silent_rank", gpumedic.LevelNotice, map[string]string{"rank": strconv.Itoa(r), "waiting_count": strconv.Itoa(len(said))})
+	d.Subject.Rank, d.Subject.Process = &r, gpumedic.Process{}
+	return []gpumedic.Signal{d}
 }
 
 // differing compares a field of one kind between ranks, nodes or inputs.

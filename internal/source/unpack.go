@@ -89,7 +89,7 @@ func decompress(form string, r *bufio.Reader) (io.Reader, func(), error) {
 	case "bzip2":
 		return bzip2.NewReader(r), nil, nil
 	case "zstd":
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
+		z, err := newZstd(r)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -100,6 +100,11 @@ func decompress(form string, r *bufio.Reader) (io.Reader, func(), error) {
 		return lz4.NewReader(r), nil, nil
 	}
 	return nil, nil, errors.New("unknown form " + form)
+}
+
+// newZstd opens a zstd stream with bounded memory.
+func newZstd(r io.Reader) (*zstd.Decoder, error) {
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
 }
 
 // meter counts the bytes of a stream.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
 )
 
 // zip lists a zip. It is read from its end, so one that is no file of its own is
@@ -98,7 +97,7 @@ func (s *shelf) zipEntry(e *zip.File) bool {
 }
 
 func unzstd(r io.Reader) io.ReadCloser {
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindow))
+	z, err := newZstd(r)
 	if err != nil {
 		return io.NopCloser(&failing{err})
 	}
