@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-
 )
 
 // zip lists a zip. It is read from its end, so one that is no file of its own is
