@@ -221,6 +221,7 @@ func (w *world) mergePeers(roots []*hypothesis) []*hypothesis {
 		if h.at.gpu < home.at.gpu && w.sameMoment(home, h) || w.before(h.triggers[0], home.triggers[0]) && !w.sameMoment(home, h) {
 			*home, *h = *h, *home
 			home.merged, h.merged = append(home.merged, h.merged...), nil
+			home.alsoGPU, h.alsoGPU = h.alsoGPU, nil
 		}
 		home.merged = append(home.merged, h)
 		if home.alsoGPU == nil {
