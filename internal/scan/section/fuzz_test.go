@@ -18,6 +18,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add("$ nvidia-smi\n\n| 0  x | 00000000:01:00.0 Off | 0 |\n|ERR!|")
 	f.Add("{\"DCGM GPU Diagnostic\": {")
+	f.Add("# gpumedic readings 1\n[gpu 0000:0a:00.0]\nindex: 0\nfan.speed.percent: N/A  # x\n[process 1]\n")
 	rs := rules(f)
 	f.Fuzz(func(t *testing.T, input string) {
 		lines := strings.Split(input, "\n")

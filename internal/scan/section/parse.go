@@ -21,7 +21,7 @@ type parser struct {
 // parsers are tried in order; the first that uses lines wins. Narrow forms stand
 // before wide ones.
 var parsers = []parser{
-	smiXML, smiTable, smiCSV, smiList, smiMonitor, smiTopo, smiVersion, smiQuery,
+	readingsDoc, smiXML, smiTable, smiCSV, smiList, smiMonitor, smiTopo, smiVersion, smiQuery,
 	lspci, systemctl, ibstat, ibstatus, dcgmDiag, dcgmHealth, dcgmJSON, dcgmExport,
 	iomem, holders, lsof, ipmiSEL, driverVersion, nvcc, modinfo, freeMemory, ulimitAll, diskFree,
 }
