@@ -13,7 +13,6 @@ import (
 // planned are the verbs that remedies and verifications name and that this version does
 // not have yet. They end honestly, with what to use meanwhile, and stay out of --help.
 var planned = map[string]string{
-	"check":     "meanwhile: nvidia-smi -q -i GPU, lspci -vv -s GPU, and gpumedic diagnose on the kernel log",
 	"bandwidth": "meanwhile: nvbandwidth, or bandwidthTest of the CUDA samples",
 	"memtest":   "meanwhile: dcgmi diag -r 3",
 	"stress":    "meanwhile: dcgmi diag -r 4, or gpu-burn",

@@ -15,7 +15,31 @@ func (w *world) findings(roots []*hypothesis, beaten []loss) []gpumedic.Finding 
 		f.Role = w.role(n, h, roots)
 		out = append(out, f)
 	}
+	for _, h := range w.lasting(beaten) {
+		f := w.finding(h, nil)
+		f.Role = gpumedic.RoleContributing
+		out = append(out, f)
+	}
 	sort.SliceStable(out, func(i, j int) bool { return rank(out[i].Role) < rank(out[j].Role) })
+	return out
+}
+
+// lasting are the pending repairs that a root explains and that a tool reads off the GPU
+// as its state now: they go on until their own action is taken, whatever becomes of the
+// root.
+func (w *world) lasting(beaten []loss) []*hypothesis {
+	var out []*hypothesis
+	for _, l := range beaten {
+		if !l.h.rule.Persistent || l.h.rule.Severity != gpumedic.SeverityWarning || !consequence(l.winner, l.h) {
+			continue
+		}
+		for _, i := range l.h.triggers {
+			if strings.HasPrefix(w.signals[i].Kind, "smi.") {
+				out = append(out, l.h)
+				break
+			}
+		}
+	}
 	return out
 }
 

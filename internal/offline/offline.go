@@ -14,6 +14,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/decode"
 	"github.com/gpumedic/gpumedic/internal/diagnose"
 	"github.com/gpumedic/gpumedic/internal/scan"
+	"github.com/gpumedic/gpumedic/internal/scan/section"
 	"github.com/gpumedic/gpumedic/internal/source"
 )
 
@@ -42,6 +43,21 @@ func New(cat *catalog.Catalog) (*Diagnoser, error) {
 // Run reads all inputs as one incident. When ctx ends early the report is of what was
 // read so far.
 func (d *Diagnoser) Run(ctx context.Context, inputs []source.Input, o Options) (*gpumedic.Report, error) {
+	x, err := d.Examine(ctx, inputs, o)
+	if err != nil {
+		return nil, err
+	}
+	return x.Report, nil
+}
+
+// Examination is a report with the readings that it came from, input by input.
+type Examination struct {
+	Report   *gpumedic.Report
+	Readings [][]section.Readings
+}
+
+// Examine is Run for a caller that shows the readings too.
+func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Options) (*Examination, error) {
 	res, err := d.scanner.Scan(ctx, inputs, scan.Options{Since: o.Since, Until: o.Until, Progress: o.Progress})
 	if err != nil && ctx.Err() == nil {
 		return nil, err
@@ -61,7 +77,7 @@ func (d *Diagnoser) Run(ctx context.Context, inputs []source.Input, o Options) (
 	if r.Verdict == gpumedic.VerdictNoFault && unreadable(res.Inputs) {
 		r.Verdict = gpumedic.VerdictUnknown // unknown is not healthy
 	}
-	return r, nil
+	return &Examination{r, res.Readings}, nil
 }
 
 // unreadable reports whether something of the inputs could not be read.

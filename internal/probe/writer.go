@@ -93,3 +93,6 @@ func clean(s string) string {
 	}, s)
 	return strings.TrimSpace(strings.ReplaceAll(s, "  # ", " # "))
 }
+
+// OneLine makes any text fit a value.
+func OneLine(s string) string { return clean(s) }

@@ -238,7 +238,11 @@ func peersOf(sets []Readings) {
 			if groups[k] == nil {
 				groups[k] = &peers{shows: map[string]shown{}}
 			}
-			groups[k].shows[id] = show(&sets[i]) // of several samples the last
+			last := show(&sets[i]) // of several samples the last
+			if old := groups[k].shows[id]; !last.hasCopies {
+				last.copies, last.hasCopies = old.copies, old.hasCopies
+			}
+			groups[k].shows[id] = last
 		}
 	}
 	for _, g := range groups {
@@ -261,6 +265,8 @@ type shown struct {
 	hasLinks          bool
 	clock             float64
 	busy              bool // clock is that of a GPU at work
+	copies            float64
+	hasCopies         bool
 }
 
 func show(s *Readings) shown {
@@ -269,6 +275,7 @@ func show(s *Readings) shown {
 	out.fullWidth = ok && width >= 100
 	out.active = s.Values["ib.state"].Value == "active"
 	out.links, out.hasLinks = num(s.Values["nvlink.links.active"].Value)
+	out.copies, out.hasCopies = num(s.Values["bandwidth.h2d.gbs"].Value)
 	out.clock, ok = num(s.Values["clocks.sm.mhz"].Value)
 	out.busy = ok && s.Values["busy"].Value == "yes"
 	return out
@@ -280,6 +287,7 @@ type peers struct {
 	shows             map[string]shown
 	fullWidth, active int
 	links, clocks     []float64 // sorted
+	copies            []float64 // sorted: host-to-device bandwidth
 }
 
 func (p *peers) sum() {
@@ -293,10 +301,14 @@ func (p *peers) sum() {
 		if s.hasLinks {
 			p.links = append(p.links, s.links)
 		}
+		if s.hasCopies {
+			p.copies = append(p.copies, s.copies)
+		}
 		if s.busy {
 			p.clocks = append(p.clocks, s.clock)
 		}
 	}
+	slices.Sort(p.copies)
 	slices.Sort(p.links)
 	slices.Sort(p.clocks)
 }
@@ -340,6 +352,11 @@ func comparePeers(s *Readings, id string, p *peers) {
 				best = without(p.links, own.links, n-1)
 			}
 			s.derived("peers.nvlink_active", strconv.Itoa(int(max(0, best))), r)
+		}
+	}
+	if r, ok := s.Values["bandwidth.h2d.gbs"]; ok && own.hasCopies && len(p.copies) >= 3 {
+		if mid := without(p.copies, own.copies, (len(p.copies)-1)/2); mid > 0 {
+			s.derived("peers.h2d_share.percent", strconv.Itoa(int(own.copies*100/mid)), r)
 		}
 	}
 	if v, ok := num(s.Values["clocks.sm.mhz"].Value); ok {

@@ -200,3 +200,6 @@ func (b *builder) has(key string) bool {
 }
 
 func (b *builder) empty() bool { return len(b.Values) == 0 }
+
+// Unreadable reports whether a value says that the driver could not read it.
+func Unreadable(value string) bool { return isError(value) }
