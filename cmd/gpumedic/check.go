@@ -25,7 +25,7 @@ import (
 type checkFlags struct {
 	format, lang, out, catalog   string
 	from                         []string
-	record, diff                 string
+	record, diff, gpu            string
 	saveBaseline                 bool
 	baseline                     string
 	expect                       int
@@ -75,6 +75,7 @@ exit status: 0 healthy, 1 warning, 2 fault, 3 unknown, 64 usage error`,
 	fl.StringVar(&f.baseline, "baseline", defaultBaseline, "`FILE` of the baseline")
 	fl.BoolVar(&f.noBaseline, "no-baseline", false, "compare with no baseline")
 	fl.IntVar(&f.expect, "expect-gpus", -1, "how many GPUs the node should have (0: none)")
+	fl.StringVar(&f.gpu, "gpu", "", "judge one `GPU`: index, PCI address or UUID")
 	fl.StringArrayVar(&f.thresholds, "threshold", nil, "`NAME=VALUE` replaces a threshold (repeatable; see --list-thresholds)")
 	fl.BoolVar(&f.listThresholds, "list-thresholds", false, "list the thresholds and their values")
 	fl.BoolVar(&f.quick, "quick", false, "only what decides fitness, for a prolog or a probe")
@@ -113,6 +114,11 @@ func (c *cli) check(cmd *cobra.Command, args []string, f checkFlags) error {
 	}
 	ro := report.Options{Lang: language, Color: colour(tty), Width: width, All: f.all, Quiet: f.quiet}
 	o := check.Options{Lang: language, ExpectGPUs: f.expect, Thresholds: thresholds}
+	if f.gpu != "" {
+		if o.Only, err = check.ParseGPU(f.gpu); err != nil {
+			return usage(err, "nvidia-smi -L lists the GPUs")
+		}
+	}
 	if f.diff != "" {
 		return c.checkDiff(cmd.Context(), cat, args, f, ro)
 	}

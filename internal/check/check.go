@@ -8,6 +8,7 @@ package check
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type Options struct {
 	ExpectGPUs int
 	// Live says that the inputs are a snapshot of this node: the expectation is in it.
 	Live bool
+	// Only is the one GPU that was asked about; the zero value means the whole node.
+	Only gpumedic.GPU
 	// Window is how far back a line of the kernel log still speaks about the node as it
 	// is now; zero means the whole log. Now is the time of the readings.
 	Window time.Duration
@@ -60,7 +63,12 @@ func Judge(ctx context.Context, cat *catalog.Catalog, inputs []source.Input, o O
 	if o.Window > 0 && !o.Now.IsZero() {
 		outdate(x.Report, o.Now.Add(-o.Window))
 	}
+	seen := o.Only.IsZero() || only(n, o.Only)
 	n.Status = status(n, o)
+	if !seen {
+		n.Status = max(n.Status, gpumedic.ExitUnknown)
+		n.Notes = append(n.Notes, fmt.Sprintf("%s was not seen: this is the whole node", o.Only))
+	}
 	n.Verdict = verdict(n.Status)
 	mark(n, o.Live)
 	return n, nil
@@ -85,7 +93,7 @@ func counted(expected, seen int) []byte {
 	w := probe.NewWriter(&b)
 	w.Subject("node", "")
 	w.Value("expected.gpus", expected)
-	w.Noted("attached_gpus", seen, "counted in the recorded output")
+	w.Noted("attached_gpus", seen, fmt.Sprintf("counted in the recorded output, %d expected", expected))
 	return b.Bytes()
 }
 
