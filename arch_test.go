@@ -18,15 +18,17 @@ const module = "github.com/gpumedic/gpumedic"
 // mayImport is the table of ARCHITECTURE.md: a room and the rooms of ours that it may
 // import besides the glossary at the root. A new edge needs a line here, with a reason.
 var mayImport = map[string][]string{
-	"":                      {},
-	"catalog":               {},
-	"internal/lang":         {},
-	"internal/layout":       {},
-	"internal/lazyre":       {},
-	"internal/topo":         {},
-	"internal/child":        {},
-	"internal/driver":       {},
-	"internal/probe":        {},
+	"":                {},
+	"catalog":         {},
+	"internal/lang":   {},
+	"internal/layout": {},
+	"internal/lazyre": {},
+	"internal/topo":   {},
+	"internal/child":  {},
+	"internal/driver": {},
+	"internal/probe":  {},
+	// host reads the tables of driver branches and CUDA floors; the dates it is given.
+	"internal/probe/host":   {"catalog", "internal/probe", "internal/lazyre"},
 	"internal/frame":        {"internal/lazyre"},
 	"internal/source":       {"internal/lazyre"},
 	"internal/scan/literal": {},

@@ -167,6 +167,11 @@ func errorWords(s *Readings) {
 			core = append(core, key)
 		}
 	}
+	if len(core) > 0 && s.Tool == readingsTool && s.Subject.GPU == (gpumedic.GPU{}) {
+		// A file system or a port that can't be read says nothing of a GPU.
+		s.derived("unreadable.fields", strings.Join(append(core, minor...), ","), s.Values[core[0]])
+		return
+	}
 	if len(core) > 0 {
 		s.derived("error.fields", strings.Join(append(core, minor...), ","), s.Values[core[0]])
 	} else if len(minor) > 0 {

@@ -13,6 +13,9 @@ var readingsDoc = parser{
 	parse:  parseReadings,
 }
 
+// readingsTool is the tool of the live probes.
+const readingsTool = "gpumedic check"
+
 func parseReadings(c *cursor) ([]Readings, int) {
 	if first, ok := c.line(0); !ok || !strings.HasPrefix(first, "# gpumedic readings") {
 		return nil, 0
@@ -27,7 +30,7 @@ func parseReadings(c *cursor) ([]Readings, int) {
 		case strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]"):
 			name := text[1 : len(text)-1]
 			if b = byHead[name]; b == nil {
-				b = newSet("gpumedic check")
+				b = newSet(readingsTool)
 				subjectOf(b, name)
 				byHead[name] = b
 				order = append(order, b)
@@ -56,7 +59,9 @@ func subjectOf(b *builder, head string) {
 		s.NVSwitch = gpumedic.NormalPCI(name)
 	case "process":
 		s.Process.PID = pid(name)
-	case "nic", "unit", "mount":
+	case "nic":
+		s.Location = name // as ibstat's ports
+	case "unit", "mount":
 		s.Unit = name
 	case "node":
 		s.Node = name
