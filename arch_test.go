@@ -28,7 +28,10 @@ var mayImport = map[string][]string{
 	"internal/driver": {},
 	"internal/probe":  {},
 	// host reads the tables of driver branches and CUDA floors; the dates it is given.
-	"internal/probe/host":   {"catalog", "internal/probe", "internal/lazyre"},
+	"internal/probe/host":  {"catalog", "internal/probe", "internal/lazyre"},
+	"internal/driver/nvml": {"internal/driver"},
+	// the GPU probe reads NVML, writes a document, and is itself the child's task.
+	"internal/probe/gpu":    {"internal/driver", "internal/driver/nvml", "internal/probe", "internal/child"},
 	"internal/frame":        {"internal/lazyre"},
 	"internal/source":       {"internal/lazyre"},
 	"internal/scan/literal": {},

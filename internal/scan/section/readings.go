@@ -57,8 +57,9 @@ func subjectOf(b *builder, head string) {
 		s.Port = gpumedic.NormalPCI(name)
 	case "nvswitch":
 		s.NVSwitch = gpumedic.NormalPCI(name)
-	case "process":
-		s.Process.PID = pid(name)
+	case "process": // one that uses several GPUs has a set for each: "process 4242 0000:0a:00.0"
+		number, _, _ := strings.Cut(name, " ")
+		s.Process.PID = pid(number)
 	case "nic":
 		s.Location = name // as ibstat's ports
 	case "unit", "mount":
@@ -82,6 +83,7 @@ func readingName(s string) bool {
 func built(order []*builder) []Readings {
 	var out []Readings
 	for _, b := range order {
+		setProcess(b)
 		if !b.empty() {
 			out = append(out, b.Readings)
 		}
