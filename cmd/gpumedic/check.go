@@ -17,6 +17,7 @@ import (
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/check"
 	"github.com/gpumedic/gpumedic/internal/child"
+	"github.com/gpumedic/gpumedic/internal/probe/host"
 	"github.com/gpumedic/gpumedic/internal/report"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 	"github.com/gpumedic/gpumedic/internal/source"
@@ -140,7 +141,11 @@ func (c *cli) check(cmd *cobra.Command, args []string, f checkFlags) error {
 
 // checkFrom judges recorded output.
 func (c *cli) checkFrom(ctx context.Context, cat *catalog.Catalog, f checkFlags, o check.Options) (*report.Node, error) {
-	inputs := source.Expand(f.from, source.ExpandOptions{Stdin: c.in})
+	inputs, done, err := check.Recorded(ctx, f.from, source.ExpandOptions{Stdin: c.in}, host.Options{Tables: cat.Tables()})
+	if err != nil {
+		return nil, usage(err, "check the path")
+	}
+	defer done()
 	if err := allMissing(inputs); err != nil {
 		return nil, err
 	}
@@ -157,7 +162,7 @@ func (c *cli) checkLive(ctx context.Context, cat *catalog.Catalog, f checkFlags,
 	o.Window, o.Live = f.history, true
 	snap := check.Collect(ctx, check.CollectOptions{
 		Quick: f.quick, ExpectGPUs: f.expect, Baseline: base, Call: f.callDeadline, Total: f.total,
-		Runner: &child.Runner{}, Now: o.Now,
+		Runner: &child.Runner{}, Host: host.Options{Tables: cat.Tables()}, Raw: f.record != "", Now: o.Now,
 	})
 	if f.record != "" {
 		if err := snap.Save(f.record); err != nil {

@@ -124,6 +124,8 @@ func status(n *report.Node, o Options) int {
 	switch {
 	case len(n.Unread) > 0, len(n.Unexplained) > 0, incomplete(n.Inputs):
 		return gpumedic.ExitUnknown
+	case o.Live && len(n.GPUs) == 0 && o.ExpectGPUs != 0 && worst == gpumedic.ExitHealthy:
+		return gpumedic.ExitUnknown // a node without GPUs is fit for GPU work only if someone says so
 	case n.Outputs == 0 && worst == gpumedic.ExitHealthy:
 		return gpumedic.ExitUnknown // nothing was read that speaks of health
 	}

@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/gpumedic/gpumedic/internal/child"
 	"github.com/gpumedic/gpumedic/internal/probe"
+	"github.com/gpumedic/gpumedic/internal/probe/gpu"
+	"github.com/gpumedic/gpumedic/internal/probe/host"
 	"github.com/gpumedic/gpumedic/internal/source"
 )
 
@@ -37,8 +38,8 @@ type CollectOptions struct {
 	// Call bounds one driver call, Total the whole conversation with the driver.
 	Call, Total time.Duration
 	Runner      *child.Runner
-	Host        func(context.Context, *probe.Writer) error // the host's probe
-	KernelLog   func(context.Context) ([]byte, error)      // nil: not read
+	Host        host.Options
+	Raw         bool // what the usual tools print as well, for a recording
 	Now         time.Time
 }
 
@@ -48,40 +49,41 @@ func Collect(ctx context.Context, o CollectOptions) *Snapshot {
 	var doc bytes.Buffer
 	w := probe.NewWriter(&doc)
 	w.Subject("node", "")
-	if host, err := os.Hostname(); err == nil {
-		w.Value("hostname", host)
-	}
 	w.Value("timestamp", o.Now.UTC().Format(time.RFC3339))
 	writeExpected(w, o.ExpectGPUs, o.Baseline)
 
-	docs := map[string][]byte{}
-	kernel := make(chan struct{})
-	go func() {
-		defer close(kernel)
-		if o.KernelLog == nil {
-			return
-		}
-		if log, err := o.KernelLog(ctx); err == nil {
-			docs[KernelName] = log
-		} else {
-			docs[KernelName] = nil
-		}
-	}()
-	gpus := make(chan []byte)
+	kernel := make(chan []byte, 1)
+	go func() { kernel <- kernelLog(ctx) }()
+	gpus := make(chan []byte, 1)
 	go func() { gpus <- readGPUs(ctx, o) }()
-	if err := o.Host(ctx, w); err != nil {
+	h := o.Host
+	h.Quick, h.Now, h.Exec = o.Quick, o.Now, host.Command
+	if err := host.Probe(ctx, w, h); err != nil {
 		w.Subject("node", "")
 		w.Unknown("host.status", "unknown error", err.Error())
 	}
 	doc.Write(<-gpus)
-	<-kernel
-	if log, asked := docs[KernelName]; asked && log == nil {
+	docs := map[string][]byte{}
+	if o.Raw {
+		docs = host.Record(ctx, h)
+		delete(docs, "host.readings") // in the document already
+	}
+	if docs[KernelName] = <-kernel; docs[KernelName] == nil {
 		delete(docs, KernelName)
 		w.Subject("node", "")
 		w.Absent("kernel.log", "neither /dev/kmsg nor the journal can be read: run as root")
 	}
 	docs[ReadingsName] = doc.Bytes()
 	return &Snapshot{Docs: docs, Took: time.Since(begun)}
+}
+
+// kernelLog is the log since boot, nil when it cannot be read.
+func kernelLog(ctx context.Context) []byte {
+	log, err := host.KernelLog(ctx, "/")
+	if err != nil {
+		return nil
+	}
+	return log
 }
 
 // readGPUs asks the driver, in a child that can be given up on.
@@ -91,7 +93,7 @@ func readGPUs(ctx context.Context, o CollectOptions) []byte {
 	if o.Quick {
 		depth = "quick"
 	}
-	stuck, err := o.Runner.Run(ctx, child.Options{Task: "nvml", Args: []string{depth}, Call: o.Call, Total: o.Total, Out: &out})
+	stuck, err := o.Runner.Run(ctx, child.Options{Task: gpu.TaskName, Args: []string{depth}, Call: o.Call, Total: o.Total, Out: &out})
 	if err == nil {
 		return out.Bytes()
 	}
@@ -100,37 +102,13 @@ func readGPUs(ctx context.Context, o CollectOptions) []byte {
 		out.Truncate(i + 1)
 	}
 	w := probe.NewWriter(&out)
+	if stuck != nil {
+		gpu.Timeout(w, stuck)
+		return out.Bytes()
+	}
 	w.Subject("node", "")
-	switch {
-	case stuck != nil:
-		w.Noted("probe.timeout", probe.OneLine(stuckName(stuck)), stuckNote(stuck))
-	case errors.Is(err, context.Canceled):
-		w.Unknown("nvml.status", "unknown error", "interrupted")
-	default:
-		w.Unknown("nvml.status", "unknown error", err.Error())
-	}
+	w.Unknown("nvml.status", "unknown error", err.Error())
 	return out.Bytes()
-}
-
-func stuckName(s *child.Stuck) string {
-	if s.Call == "" {
-		return "nvml"
-	}
-	return s.Call
-}
-
-func stuckNote(s *child.Stuck) string {
-	note := fmt.Sprintf("no answer in %.1f s, process %d", s.For.Seconds(), s.PID)
-	if s.State != "" {
-		note += ", state " + s.State
-	}
-	if s.Wait != "" {
-		note += ", waits in " + s.Wait
-	}
-	if s.Unkillable {
-		note += ", cannot be killed"
-	}
-	return note
 }
 
 // Inputs are the snapshot's documents as inputs of a judgement, in a fixed order.

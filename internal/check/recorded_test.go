@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/probe/host"
 	"github.com/gpumedic/gpumedic/internal/source"
 )
 
@@ -75,7 +76,13 @@ func TestRecordedOutputs(t *testing.T) {
 		if strings.HasPrefix(file, "nsight/") {
 			continue // an SQLite file of two megabytes: not kept, and not read
 		}
-		n, err := Judge(t.Context(), cat, source.Expand([]string{filepath.Join(dir, file)}, source.ExpandOptions{}), Options{Lang: "en", ExpectGPUs: -1})
+		inputs, done, err := Recorded(t.Context(), []string{filepath.Join(dir, file)}, source.ExpandOptions{}, host.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		n, err := Judge(t.Context(), cat, inputs, Options{Lang: "en", ExpectGPUs: -1})
+		done()
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue

@@ -44,7 +44,7 @@ var textKeys = map[string]bool{
 	"kernel_module.version": true, "kernel_module.disk.version": true, "kernel_module.vermagic": true, "kernel_module.built_for": true,
 	"kernel_module.file": true, "kernel_module.taint": true, "kernel.version": true, "toolkit.version": true, "library.nvml.version": true,
 	"library.cuda.version": true, "service.fabricmanager.version": true, "host.boot_time": true, "host.edac.dimm": true,
-	"process.container": true, "process.unit": true, "process.stuck.in": true, "container.id": true, "probe.timeout": true,
+	"process.container": true, "process.unit": true, "process.stuck.in": true, "container.id": true,
 	"env.nvidia_visible_devices": true, "env.nvidia_driver_capabilities": true, "env.cuda_visible_devices": true,
 	"lspci.class": true, "lspci.device": true, "bar.holder": true, "event.time": true, "dcgm.message": true,
 	"probe.timeout": true, "probe.timeout.wait": true, "probe.timeout.state": true, "probe.timeout.stack": true,
