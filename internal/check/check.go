@@ -80,6 +80,9 @@ func view(x *offline.Examination) *report.Node {
 	for i, sets := range x.Readings {
 		for j := range sets {
 			n.Outputs++
+			if v := sets[j].Values["nvml.status"].Value; v != "" && v != "ok" {
+				n.Notes = append(n.Notes, "NVML: "+v)
+			}
 			n.Readings += len(sets[j].Values)
 			n.Unread = append(n.Unread, unread(x.Report.Inputs[i].Name, &sets[j])...)
 		}

@@ -64,10 +64,21 @@ func summary(n *Node, o Options) string {
 		return where + gpus + lang.Pick(o.Lang, ", abnormal signals that no known fault explains", "，存在已知故障无法解释的异常信号")
 	case n.Status == gpumedic.ExitUnknown && n.Outputs == 0:
 		return where + lang.Pick(o.Lang, "nothing was read that tells whether a GPU is healthy", "没有读到能说明 GPU 是否健康的内容")
+	case n.Status == gpumedic.ExitUnknown && len(n.GPUs) == 0 && !incomplete(n.Inputs):
+		return where + gpus + lang.Pick(o.Lang, " (a node that has none: --expect-gpus 0)", "（本节点没有 GPU 时请用 --expect-gpus 0）")
 	case n.Status == gpumedic.ExitUnknown:
 		return where + gpus + lang.Pick(o.Lang, ", not all could be read", "，未能全部读取")
 	}
 	return where + gpus + lang.Pick(o.Lang, ", nothing wrong found", "，未发现问题")
+}
+
+func incomplete(inputs []gpumedic.InputInfo) bool {
+	for _, in := range inputs {
+		if in.Incomplete {
+			return true
+		}
+	}
+	return false
 }
 
 func plural(n int, word string) string {
