@@ -76,7 +76,13 @@ func Judge(ctx context.Context, cat *catalog.Catalog, inputs []source.Input, o O
 
 // view is the report with the table and what could not be read.
 func view(x *offline.Examination) *report.Node {
-	n := &report.Node{Report: x.Report, GPUs: table(x.Readings), Unread: []report.Unread{}}
+	n := &report.Node{Report: x.Report, Outputs: x.Signals, GPUs: table(x.Readings), Unread: []report.Unread{}}
+	for _, in := range x.Report.Inputs {
+		switch in.Kind { // a log of these kinds that tells of no fault is an answer
+		case source.KindKernlog, source.KindJournal, source.KindBugreport, source.KindFlight:
+			n.Outputs += in.Lines
+		}
+	}
 	for i, sets := range x.Readings {
 		for j := range sets {
 			n.Outputs++

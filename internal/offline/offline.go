@@ -53,6 +53,7 @@ func (d *Diagnoser) Run(ctx context.Context, inputs []source.Input, o Options) (
 // Examination is a report with the readings that it came from, input by input.
 type Examination struct {
 	Report   *gpumedic.Report
+	Signals  int // how many different ones were read, facts too
 	Readings [][]section.Readings
 }
 
@@ -77,7 +78,7 @@ func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Option
 	if r.Verdict == gpumedic.VerdictNoFault && unreadable(res.Inputs) {
 		r.Verdict = gpumedic.VerdictUnknown // unknown is not healthy
 	}
-	return &Examination{r, res.Readings}, nil
+	return &Examination{r, len(res.Signals), res.Readings}, nil
 }
 
 // unreadable reports whether something of the inputs could not be read.

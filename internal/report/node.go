@@ -14,7 +14,7 @@ import (
 type Node struct {
 	*gpumedic.Report
 	Status   int      `json:"status"`   // the exit status
-	Outputs  int      `json:"outputs"`  // tool outputs and probes that were recognised
+	Outputs  int      `json:"outputs"`  // tool outputs, messages and system logs that were recognised
 	Readings int      `json:"readings"` // how many values were read
 	GPUs     []GPU    `json:"gpus"`
 	Unread   []Unread `json:"unread"`

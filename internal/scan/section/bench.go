@@ -92,15 +92,25 @@ func parseBandwidthTest(c *cursor) ([]Readings, int) {
 	return built([]*builder{b}), endIf(!b.empty(), end)
 }
 
-// nvbandwidth reads the matrices of NVIDIA's nvbandwidth that have one row, the host:
-// one column a GPU.
+// nvbandwidth reads the matrices of NVIDIA's nvbandwidth: of the host with each GPU, one
+// row with a column a GPU; of GPUs with each other, a row each, of which the slowest pair
+// counts.
 var nvbandwidth = parser{
-	starts: []string{"Running host_to_device_", "Running device_to_host_"},
+	starts: []string{"Running host_to_", "Running device_", "Running all_to_", "Running one_to_all_"},
 	parse:  parseNVBandwidth,
 }
 
+var nvbandwidthHead = lazyre.New(`^Running (?:host|device|all|one)_\w+\.?$`)
+
 func parseNVBandwidth(c *cursor) ([]Readings, int) {
 	first, _ := c.line(0)
+	if !nvbandwidthHead.MatchString(strings.TrimSpace(first)) {
+		return nil, 0
+	}
+	if !strings.HasPrefix(first, "Running host_to_device_memcpy") && !strings.HasPrefix(first, "Running device_to_host_memcpy") &&
+		!strings.HasPrefix(first, "Running host_to_device_bidirectional") && !strings.HasPrefix(first, "Running device_to_host_bidirectional") {
+		return pairs(c)
+	}
 	way := "h2d"
 	if strings.Contains(first, "device_to_host") {
 		way = "d2h"
@@ -144,6 +154,44 @@ func parseNVBandwidth(c *cursor) ([]Readings, int) {
 		}
 	}
 	return nil, 0
+}
+
+// pairs reads a matrix of GPUs with each other.
+func pairs(c *cursor) ([]Readings, int) {
+	var out []*builder
+	end, header := 1, false
+	for i, text := range c.from(1) {
+		cells := strings.Fields(text)
+		switch {
+		case strings.HasPrefix(text, "Running "):
+			return built(out), end
+		case strings.HasPrefix(text, "Waived"), strings.HasPrefix(text, "memcpy"), strings.HasPrefix(text, "SUM "):
+		case len(cells) == 0:
+			if header {
+				return built(out), end
+			}
+			continue
+		case !header && allDigits(cells[0]):
+			header = true
+		case header && allDigits(cells[0]) && len(cells) >= 2:
+			slowest, at := -1.0, ""
+			for _, s := range cells[1:] {
+				if v, ok := num(s); ok && (slowest < 0 || v < slowest) {
+					slowest, at = v, s
+				}
+			}
+			b := newSet("nvbandwidth")
+			b.put("index", cells[0], i, c.raw(i))
+			if at != "" {
+				b.put("bandwidth.pair.gbs", at, i, c.raw(i))
+			}
+			out = append(out, b)
+		default:
+			return built(out), end
+		}
+		end = i + 1
+	}
+	return built(out), end
 }
 
 // ncclTests reads nccl-tests: the average bus bandwidth and, where the run validated,
@@ -214,19 +262,26 @@ func ncclWrong(cells []string) float64 {
 	return sum
 }
 
-// gpuBurn reads the list at the end of a gpu-burn run.
+// gpuBurn reads the list at the end of a gpu-burn run, and the lines of its progress:
+// a run that was stopped has no list. Errors are those since the line before.
 var gpuBurn = parser{
-	starts: []string{"Tested "},
+	starts: []string{"Tested ", "proc'd: "},
 	parse:  parseGPUBurn,
 }
 
 var (
+	burnProgress = lazyre.New(`proc'd: \d.*\berrors: (\d+(?: +- +\d+)*)`)
+
 	burnHead = lazyre.New(`^Tested \d+ GPUs?:$`)
 	burnRow  = lazyre.New(`^GPU (\d+): (OK|FAULTY)\b`)
 )
 
 func parseGPUBurn(c *cursor) ([]Readings, int) {
-	if first, _ := c.line(0); !burnHead.MatchString(strings.TrimSpace(first)) {
+	first, _ := c.line(0)
+	if burnProgress.MatchString(first) {
+		return burning(c)
+	}
+	if !burnHead.MatchString(strings.TrimSpace(first)) {
 		return nil, 0
 	}
 	var out []*builder
@@ -243,4 +298,37 @@ func parseGPUBurn(c *cursor) ([]Readings, int) {
 		end = i + 1
 	}
 	return built(out), endIf(len(out) > 0, end)
+}
+
+// burning reads the lines of progress that stand together.
+func burning(c *cursor) ([]Readings, int) {
+	var out []*builder
+	most := map[int]float64{}
+	end, blanks := 0, 0
+	for i, text := range c.from(0) {
+		m := burnProgress.FindStringSubmatch(text)
+		if m == nil {
+			t := strings.TrimSpace(text)
+			if blanks++; blanks > 4 || t != "" && !strings.HasPrefix(t, "Summary at:") {
+				break
+			}
+			continue
+		}
+		blanks, end = 0, i+1
+		for gpu, s := range strings.Split(m[1], "-") {
+			n, ok := num(strings.TrimSpace(s))
+			if gpu == len(out) {
+				b := newSet("gpu-burn")
+				b.put("index", strconv.Itoa(gpu), i, c.raw(i))
+				out = append(out, b)
+				most[gpu] = -1
+			}
+			if gpu < len(out) && ok && n > most[gpu] {
+				most[gpu] = n
+				delete(out[gpu].Values, "bench.errors")
+				out[gpu].put("bench.errors", strconv.FormatFloat(n, 'f', -1, 64), i, c.raw(i))
+			}
+		}
+	}
+	return built(out), end
 }
