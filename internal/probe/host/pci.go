@@ -165,6 +165,9 @@ func (h *prober) gpu(d device) {
 		h.w.Value("pci.device", "10de:"+strings.TrimPrefix(strings.TrimSpace(s), "0x"))
 	}
 	h.w.Value("pci.driver", orNone(d.driver))
+	if h.loaded {
+		h.w.Value("pci.driver.expected", "nvidia")
+	}
 	h.fromDriver(d.address)
 	asleep := h.power(d)
 	if asleep {

@@ -101,8 +101,11 @@ func (h *prober) acs(dir string) {
 // A bar is one line of a device's resource file.
 type bar struct{ start, end, flags uint64 }
 
-// ioUnset is the kernel's IORESOURCE_UNSET: the window has no address.
-const ioUnset = 0x20000000
+// Flags of the kernel's include/linux/ioport.h: a memory window, and one without an address.
+const (
+	ioMem   = 0x00000200
+	ioUnset = 0x20000000
+)
 
 func (b bar) size() uint64 {
 	if b.end <= b.start {
@@ -143,14 +146,11 @@ func (h *prober) bars(d device) {
 	if len(list) > 1 && list[1].size() > 0 {
 		h.w.Value("pci.bar1.mib", list[1].size()>>20)
 	}
-	var unset []string
 	for i, b := range list {
-		if i < 6 && b.flags&ioUnset != 0 {
-			unset = append(unset, strconv.Itoa(i))
+		if i < 6 && b.flags&ioUnset != 0 && b.flags&ioMem != 0 { // the I/O window is not needed
+			h.w.Value("pci.bar.unassigned", "BAR "+strconv.Itoa(i))
+			break
 		}
-	}
-	if len(unset) > 0 {
-		h.w.Value("pci.bar.unassigned", "BAR "+strings.Join(unset, ","))
 	}
 	// The file holds a bit for each size that the board offers, bit 0 = 1 MiB.
 	if s, err := h.read(path.Join(d.dir, "resource1_resize")); err == nil {

@@ -264,6 +264,7 @@ type shown struct {
 	fullWidth, active bool
 	links             float64
 	hasLinks          bool
+	rate              float64 // of an active port
 	clock             float64
 	busy              bool // clock is that of a GPU at work
 }
@@ -274,6 +275,9 @@ func show(s *Readings) shown {
 	out.fullWidth = ok && width >= 100
 	out.active = s.Values["ib.state"].Value == "active"
 	out.links, out.hasLinks = num(s.Values["nvlink.links.active"].Value)
+	if out.active {
+		out.rate, _ = num(s.Values["ib.rate.gbps"].Value)
+	}
 	out.clock, ok = num(s.Values["clocks.sm.mhz"].Value)
 	out.busy = ok && s.Values["busy"].Value == "yes"
 	return out
@@ -285,6 +289,7 @@ type peers struct {
 	shows             map[string]shown
 	fullWidth, active int
 	links, clocks     []float64 // sorted
+	rates             []float64
 }
 
 func (p *peers) sum() {
@@ -298,12 +303,16 @@ func (p *peers) sum() {
 		if s.hasLinks {
 			p.links = append(p.links, s.links)
 		}
+		if s.rate > 0 {
+			p.rates = append(p.rates, s.rate)
+		}
 		if s.busy {
 			p.clocks = append(p.clocks, s.clock)
 		}
 	}
 	slices.Sort(p.links)
 	slices.Sort(p.clocks)
+	slices.Sort(p.rates)
 }
 
 // without is the n-th of sorted figures when one of them is left out.
@@ -337,6 +346,12 @@ func comparePeers(s *Readings, id string, p *peers) {
 	}
 	if r, ok := s.Values["ib.state"]; ok {
 		s.derived("peers.ib_active", strconv.Itoa(p.active-count(own.active)), r)
+	}
+	if r, ok := s.Values["ib.rate.gbps"]; ok && own.rate > 0 {
+		// The slowest of at least two others: fewer are no norm.
+		if n := len(p.rates) - 1; n >= 2 {
+			s.derived("peers.ib_rate.gbps", strconv.FormatFloat(without(p.rates, own.rate, 0), 'f', -1, 64), r)
+		}
 	}
 	if r, ok := s.Values["nvlink.links.active"]; ok {
 		if n := len(p.links) - count(own.hasLinks); n > 0 {

@@ -52,7 +52,7 @@ func namesFact(out *collector, set *Readings) {
 		return
 	}
 	r := set.Values["pci"]
-	for _, k := range []string{"uuid", "index", "serial"} {
+	for _, k := range []string{"uuid", "index", "serial", "minor"} {
 		if r.Text == "" {
 			r = set.Values[k]
 		}
