@@ -1,6 +1,8 @@
 package host
 
 import (
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -78,7 +80,7 @@ func (h *prober) openDevices(dir string) (devices []string, denied bool) {
 	// Links are read without the guard: they are the kernel's own memory.
 	names, err := readNames(h.at(path.Join(dir, "fd")))
 	if err != nil {
-		return nil, missing(err) && h.exists(dir)
+		return nil, errors.Is(err, fs.ErrPermission)
 	}
 	for _, fd := range names {
 		target, err := readLink(h.at(path.Join(dir, "fd", fd)))
@@ -259,7 +261,7 @@ func (h *prober) stuck(list []holder) map[int]stuckFor {
 		}
 	}
 	start := time.Now()
-	for len(first) > 0 && time.Since(start) < total {
+	for len(first) > 0 && time.Since(start) < total && h.ctx.Err() == nil {
 		time.Sleep(watch)
 		for _, p := range list {
 			if s, ok := first[p.tid]; ok && h.switches(p) != s {

@@ -16,6 +16,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gpumedic/gpumedic/catalog"
@@ -73,7 +74,11 @@ type prober struct {
 func newProber(ctx context.Context, w *probe.Writer, o Options) *prober {
 	h := &prober{Options: o, w: w, isGPU: map[string]bool{}}
 	h.tree = newTree(ctx, o)
-	h.tree.late = func(l late) { h.late = append(h.late, l) }
+	h.tree.late = func(l late) {
+		if !slices.ContainsFunc(h.late, func(o late) bool { return o.path == l.path }) {
+			h.late = append(h.late, l)
+		}
+	}
 	return h
 }
 
@@ -85,6 +90,10 @@ func (h *prober) timeouts() {
 		if kind == "mount" {
 			continue // the unknown figures of the file system say it
 		}
-		h.w.Noted("probe.timeout", l.path, "no answer in "+l.after.String())
+		note := "no answer in " + l.after.String()
+		if l.after == 0 {
+			note = "no answer since an earlier check"
+		}
+		h.w.Noted("probe.timeout", l.path, note)
 	}
 }

@@ -104,6 +104,7 @@ type bar struct{ start, end, flags uint64 }
 // Flags of the kernel's include/linux/ioport.h: a memory window, and one without an address.
 const (
 	ioMem   = 0x00000200
+	ioMem64 = 0x00100000
 	ioUnset = 0x20000000
 )
 
@@ -143,8 +144,13 @@ func (h *prober) bars(d device) {
 		return
 	}
 	list := parseResource(s)
-	if len(list) > 1 && list[1].size() > 0 {
-		h.w.Value("pci.bar1.mib", list[1].size()>>20)
+	// BAR1 is the second window; from Hopper on BAR0 has 64 bits and takes two places.
+	second := 1
+	if len(list) > 0 && list[0].flags&ioMem64 != 0 {
+		second = 2
+	}
+	if second < len(list) && list[second].size() > 0 {
+		h.w.Value("pci.bar1.mib", list[second].size()>>20)
 	}
 	for i, b := range list {
 		if i < 6 && b.flags&ioUnset != 0 && b.flags&ioMem != 0 { // the I/O window is not needed
@@ -153,7 +159,7 @@ func (h *prober) bars(d device) {
 		}
 	}
 	// The file holds a bit for each size that the board offers, bit 0 = 1 MiB.
-	if s, err := h.read(path.Join(d.dir, "resource1_resize")); err == nil {
+	if s, err := h.read(path.Join(d.dir, "resource"+strconv.Itoa(second)+"_resize")); err == nil {
 		if mask, err := strconv.ParseUint(strings.TrimSpace(s), 16, 64); err == nil && mask != 0 {
 			h.w.Value("pci.bar1.resizable.max.mib", uint64(1)<<(bits.Len64(mask)-1))
 		}

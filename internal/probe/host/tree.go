@@ -37,10 +37,12 @@ type Guard struct {
 // maxStuck is how many hanging reads end all further reading.
 const maxStuck = 16
 
-func (g *Guard) blocked(key string) bool {
+// blocked reports whether a read must not begin: one hangs here, or too many elsewhere.
+func (g *Guard) blocked(key string) (blocked, here bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.stuck[key] > 0 || g.total >= maxStuck
+	here = g.stuck[key] > 0
+	return here || g.total >= maxStuck, here
 }
 
 func (g *Guard) add(key string, n int) {
@@ -58,8 +60,8 @@ func (g *Guard) add(key string, n int) {
 
 // late is a read that did not return.
 type late struct {
-	path  string // below the root
-	after time.Duration
+	path  string        // below the root
+	after time.Duration // 0: it hangs since an earlier probe
 }
 
 // subject is what the path is about: a GPU or port by its address, a mount, the node.
@@ -117,7 +119,10 @@ func guarded[T any](t tree, key string, f func() (T, error)) (T, error) {
 	if err := t.ctx.Err(); err != nil {
 		return zero, err
 	}
-	if t.guard.blocked(key) {
+	if blocked, here := t.guard.blocked(key); blocked {
+		if here {
+			t.late(late{path: key})
+		}
 		return zero, errLate
 	}
 	type answer struct {
