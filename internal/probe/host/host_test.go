@@ -61,7 +61,7 @@ func TestTrees(t *testing.T) {
 		{tree: "container", want: []string{"container.devices_denied", "container.uvm_missing (notice)"}},
 		{tree: "other-drivers", want: []string{"nvrm.device_probe_failed 0000:3d:00.0"}},
 	} {
-		o := Options{Root: plant(t, c.tree)}
+		o := Options{Root: shared(t, c.tree)}
 		if c.exec != nil {
 			o.Exec = program(c.exec)
 		}
@@ -112,7 +112,7 @@ func TestReadings(t *testing.T) {
 		},
 		"other-drivers": {" pci.gpus.other_driver": "2", " pci.gpus.usable": "0", " module.nouveau": "loaded", "0000:2c:00.0 pci.driver": "vfio-pci"},
 	} {
-		got := sets(t, document(t, Options{Root: plant(t, tree)}))
+		got := sets(t, document(t, Options{Root: shared(t, tree)}))
 		for where, w := range want {
 			subject, key, _ := strings.Cut(where, " ")
 			if v := value(got[subject], key); v != w {
@@ -165,7 +165,7 @@ func TestNamesAreDocumented(t *testing.T) {
 	trees, _ := filepath.Glob("testdata/trees/*.txtar")
 	for _, f := range trees {
 		name := strings.TrimSuffix(filepath.Base(f), ".txtar")
-		for _, s := range sets(t, document(t, Options{Root: plant(t, name), PIDs: []int{1}})) {
+		for _, s := range sets(t, document(t, Options{Root: shared(t, name), PIDs: []int{1}})) {
 			for key := range s.Values {
 				if !slices.ContainsFunc(known, func(re *regexp.Regexp) bool { return re.MatchString(key) }) {
 					t.Errorf("%s: %s is not in docs/readings.md", name, key)
@@ -177,7 +177,7 @@ func TestNamesAreDocumented(t *testing.T) {
 
 // TestSameDocument: the same tree gives the same bytes, quick leaves nothing half done.
 func TestSameDocument(t *testing.T) {
-	root := plant(t, "hgx-idle")
+	root := shared(t, "hgx-idle")
 	a := document(t, Options{Root: root, Quick: true})
 	if b := document(t, Options{Root: root, Quick: true}); a != b {
 		t.Errorf("two runs differ:\n%s\n%s", a, b)

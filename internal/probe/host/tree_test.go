@@ -22,14 +22,43 @@ import (
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 )
 
+// planted are the trees that tests only read.
+var planted = map[string]string{}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	for _, root := range planted {
+		_ = os.RemoveAll(root) // a folder for temporary files is swept anyway
+	}
+	os.Exit(status)
+}
+
+// shared is a tree that no test changes.
+func shared(t *testing.T, name string) string {
+	t.Helper()
+	if planted[name] == "" {
+		root, err := os.MkdirTemp("", "gpumedic-tree-")
+		must(t, err)
+		planted[name] = root
+		plantAt(t, root, name)
+	}
+	return planted[name]
+}
+
 // plant unpacks a tree of testdata/trees (see testdata/README.md).
 func plant(t *testing.T, name string) string {
+	t.Helper()
+	root := t.TempDir()
+	plantAt(t, root, name)
+	return root
+}
+
+func plantAt(t *testing.T, root, name string) {
 	t.Helper()
 	a, err := txtar.ParseFile(filepath.Join("testdata", "trees", name+".txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := t.TempDir()
 	for _, f := range a.Files {
 		at := filepath.Join(root, f.Name)
 		must(t, os.MkdirAll(filepath.Dir(at), 0o755))
@@ -43,7 +72,6 @@ func plant(t *testing.T, name string) string {
 		}
 		must(t, os.WriteFile(at, []byte(strings.ReplaceAll(text, `\0`, "\x00")), 0o644))
 	}
-	return root
 }
 
 // configSpace builds "256 0:de103523 100:0d000115".
