@@ -157,6 +157,22 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// TestOnlyNotices: a counter that rose at some time is worth a look, not yet a fault.
+func TestOnlyNotices(t *testing.T) {
+	for tree, want := range map[string]bool{"sysfs-ib-h100.tar.gz": true, "fabric-manager-down": false} {
+		var root string
+		if want {
+			root = unpack(t, tree)
+		} else {
+			root = shared(t, tree)
+		}
+		r := diagnose(t, map[string][]byte{"host.readings": []byte(document(t, Options{Root: root}))})
+		if len(r.Findings) == 0 || r.Findings[0].OnlyNotices != want {
+			t.Errorf("%s: %+v", tree, r.Findings)
+		}
+	}
+}
+
 func TestRecord(t *testing.T) {
 	ran := 0
 	o := Options{Root: shared(t, "hgx-idle"), Now: today, Exec: func(_ context.Context, name string, _ ...string) ([]byte, error) {

@@ -81,8 +81,8 @@ func (h *prober) nvidiaDevices() (gpus, switches []device) {
 		}
 		class, _ := h.read(path.Join(dir, "class")) // "0x030200"
 		class = strings.TrimPrefix(strings.TrimSpace(class), "0x")
-		if len(class) < 4 {
-			continue
+		if len(class) < 4 || h.exists(path.Join(dir, "physfn")) {
+			continue // a slice of a GPU for a virtual machine is no GPU of its own
 		}
 		d := device{address: strings.ToLower(address), dir: h.deviceDir(address), class: class[:4]}
 		switch d.class {
@@ -155,6 +155,13 @@ func (h *prober) countDevices(gpus, switches []device) {
 	h.w.Value("pci.gpus.unbound", by[""])
 	h.w.Value("pci.gpus.other_driver", len(gpus)-by["nvidia"]-by[""])
 	h.w.Value("pci.nvswitches", len(switches))
+	ours := 0
+	for _, d := range switches {
+		if d.driver == "nvidia-nvswitch" {
+			ours++
+		}
+	}
+	h.w.Value("pci.nvswitches.nvidia", ours)
 }
 
 // gpu writes the readings of one GPU.

@@ -31,7 +31,12 @@ func (h *prober) services() {
 			running[strings.TrimSpace(comm)] = true
 		}
 	}
+	whole := h.exists("/proc/1/comm") // with hidepid others' processes are not to be seen
 	for _, d := range daemons {
+		if !whole && !running[d.comm] {
+			h.w.Absent("service."+d.key+".running", "/proc shows only some of the processes")
+			continue
+		}
 		h.w.Value("service."+d.key+".running", running[d.comm])
 	}
 	if h.Quick {

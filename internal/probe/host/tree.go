@@ -90,6 +90,8 @@ type tree struct {
 	wait  time.Duration
 	guard *Guard
 	late  func(late)
+
+	running bool
 }
 
 func newTree(ctx context.Context, o Options) tree {
@@ -103,12 +105,13 @@ func newTree(ctx context.Context, o Options) tree {
 	if t.guard == nil {
 		t.guard = &Guard{}
 	}
+	t.running = t.root == "/" || isProc(t.at("/proc"))
 	return t
 }
 
 // live reports whether the tree is of a running system, be it mounted elsewhere, and
 // not a recorded one: only then do file systems, modes and time mean something.
-func (t tree) live() bool { return t.root == "/" || isProc(t.at("/proc")) }
+func (t tree) live() bool { return t.running }
 
 func (t tree) at(name string) string { return filepath.Join(t.root, name) }
 
