@@ -15,7 +15,7 @@ import (
 
 // driver writes the kernel modules, the libraries and the device files.
 func (h *prober) driver() {
-	h.w.Subject("node", "")
+	h.about("node", "")
 	h.loadedModule()
 	h.otherModules()
 	h.moduleOnDisk()

@@ -29,7 +29,7 @@ type procStat struct {
 // holders finds the processes that hold /dev/nvidia*.
 func (h *prober) holders() {
 	list, hidden, left := h.findHolders()
-	h.w.Subject("node", "")
+	h.about("node", "")
 	h.w.Value("holders", len(list))
 	if left > 0 {
 		h.w.Value("holders.not_looked_at", left)
@@ -40,7 +40,7 @@ func (h *prober) holders() {
 	users := h.users()
 	stuck := h.stuck(list)
 	for _, p := range list {
-		h.w.Subject("process", strconv.Itoa(p.pid))
+		h.about("process", strconv.Itoa(p.pid))
 		h.holder(p, users)
 		if s, ok := stuck[p.tid]; ok {
 			h.w.Value("process.stuck.ms", s.ms)

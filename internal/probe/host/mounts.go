@@ -47,7 +47,7 @@ func (h *prober) mounts() {
 			}
 			seen[u.id] = true
 		}
-		h.w.Subject("mount", point)
+		h.about("mount", point)
 		h.w.Value("mount", point)
 		if m, ok := table[point]; ok {
 			h.w.Value("source", m.source)

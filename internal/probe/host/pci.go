@@ -45,11 +45,11 @@ func (h *prober) pci() {
 	seen := map[string]bool{}
 	for _, d := range gpus {
 		h.isGPU[d.address] = true
-		h.w.Subject("gpu", d.address)
+		h.about("gpu", d.address)
 		h.gpu(d)
 	}
 	for _, d := range switches {
-		h.w.Subject("nvswitch", d.address)
+		h.about("nvswitch", d.address)
 		h.w.Value("device.kind", "nvswitch")
 		h.w.Value("pci.driver", orNone(d.driver))
 		h.config(d)
@@ -61,7 +61,7 @@ func (h *prober) pci() {
 				continue
 			}
 			seen[port] = true
-			h.w.Subject("port", port)
+			h.about("port", port)
 			h.port(h.deviceDir(port), i == len(d.above)-1)
 		}
 	}
@@ -136,7 +136,7 @@ func (h *prober) boundDriver(dir string) string {
 
 // countDevices writes how many GPUs the bus holds and who drives them.
 func (h *prober) countDevices(gpus, switches []device) {
-	h.w.Subject("node", "")
+	h.about("node", "")
 	if !h.exists(pciDevices) {
 		h.w.Absent("pci.gpus", "no "+pciDevices)
 		return

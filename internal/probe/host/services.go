@@ -21,7 +21,7 @@ var daemons = []struct{ comm, key, unit string }{
 
 // services writes which daemons run, and what systemd says of their units.
 func (h *prober) services() {
-	h.w.Subject("node", "")
+	h.about("node", "")
 	running := map[string]bool{}
 	for _, name := range h.list("/proc") {
 		if _, err := strconv.Atoi(name); err != nil {
@@ -81,7 +81,7 @@ func (h *prober) units() {
 		if u["Id"] == "" || u["LoadState"] == "not-found" || u["ActiveState"] == "" {
 			continue
 		}
-		h.w.Subject("unit", strings.TrimSuffix(u["Id"], ".service"))
+		h.about("unit", strings.TrimSuffix(u["Id"], ".service"))
 		h.w.Value("unit", u["Id"])
 		for _, f := range [][2]string{
 			{"unit.loaded", "LoadState"}, {"unit.active", "ActiveState"}, {"unit.substate", "SubState"},

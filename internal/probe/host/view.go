@@ -11,7 +11,7 @@ import (
 
 // view writes whether we are in a container and what it lets us see.
 func (h *prober) view() {
-	h.w.Subject("node", "")
+	h.about("node", "")
 	env := h.environ()
 	runtime, id := h.container(env)
 	h.outside = runtime == "none"
