@@ -84,7 +84,7 @@ func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
 	f := gpumedic.Finding{
 		Fault: r.ID, Title: r.Title.In(w.lang), Summary: fillIn(r.Summary.In(w.lang), vars),
 		Layer: r.Layer, Class: r.Class, Component: r.Component, Severity: r.Severity,
-		Subject: s, Figures: w.figures(h), Count: w.count(h),
+		Subject: s, Figures: w.figures(h), Count: w.count(h), OnlyNotices: w.level(h) < gpumedic.LevelAbnormal,
 		Sources: append([]string{}, r.Sources...), Myths: []string{}, Alternatives: []gpumedic.Alternative{},
 	}
 	f.Headline = expand(r.Headline.In(w.lang), vars)

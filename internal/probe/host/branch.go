@@ -12,7 +12,7 @@ func (h *prober) branch() {
 	if h.Tables == nil {
 		return
 	}
-	h.w.Subject("node", "")
+	h.about("node", "")
 	number, _, _ := strings.Cut(h.module, ".")
 	if n, err := strconv.Atoi(number); err == nil {
 		h.w.Value("driver.branch", n)

@@ -15,7 +15,7 @@ import (
 
 // driver writes the kernel modules, the libraries and the device files.
 func (h *prober) driver() {
-	h.w.Subject("node", "")
+	h.about("node", "")
 	h.loadedModule()
 	h.otherModules()
 	h.moduleOnDisk()
@@ -144,10 +144,16 @@ func (h *prober) moduleVersion(file, release string) (version, vermagic string, 
 		}
 	}
 	if strings.Contains(file, "dkms") {
-		for _, v := range h.list("/var/lib/dkms/nvidia") {
-			if h.exists(path.Join("/var/lib/dkms/nvidia", v, release)) {
-				return v, "", nil
+		var built []string
+		for _, name := range []string{"nvidia", "nvidia-open"} {
+			for _, v := range h.list(path.Join("/var/lib/dkms", name)) {
+				if h.exists(path.Join("/var/lib/dkms", name, v, release)) {
+					built = append(built, v)
+				}
 			}
+		}
+		if len(built) == 1 {
+			return built[0], "", nil
 		}
 	}
 	if h.Quick {

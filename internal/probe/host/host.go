@@ -16,6 +16,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gpumedic/gpumedic/catalog"
@@ -62,29 +63,46 @@ type prober struct {
 	Options
 	w *probe.Writer
 
-	uptime  float64 // seconds, 0 when unknown
-	outside bool    // not in a container
-	module  string  // version of the loaded kernel module
-	loaded  bool    // the kernel module is loaded
-	late    []late  // reads that did not return
+	subject [2]string // what the readings are about just now
+	uptime  float64   // seconds, 0 when unknown
+	outside bool      // not in a container
+	module  string    // version of the loaded kernel module
+	loaded  bool      // the kernel module is loaded
+	late    []late    // reads that did not return
 	isGPU   map[string]bool
 }
 
 func newProber(ctx context.Context, w *probe.Writer, o Options) *prober {
 	h := &prober{Options: o, w: w, isGPU: map[string]bool{}}
 	h.tree = newTree(ctx, o)
-	h.tree.late = func(l late) { h.late = append(h.late, l) }
+	h.tree.late = func(l late) {
+		if !slices.ContainsFunc(h.late, func(o late) bool { return o.path == l.path }) {
+			h.late = append(h.late, l)
+		}
+	}
 	return h
+}
+
+// about begins the readings of a subject, unless they have begun.
+func (h *prober) about(kind, name string) {
+	if subject := [2]string{kind, name}; subject != h.subject {
+		h.subject = subject
+		h.w.Subject(kind, name)
+	}
 }
 
 // timeouts writes which reads did not return, under the device they were about.
 func (h *prober) timeouts() {
 	for _, l := range h.late {
 		kind, name := l.subject(h.isGPU)
-		h.w.Subject(kind, name)
+		h.about(kind, name)
 		if kind == "mount" {
 			continue // the unknown figures of the file system say it
 		}
-		h.w.Noted("probe.timeout", l.path, "no answer in "+l.after.String())
+		note := "no answer in " + l.after.String()
+		if l.after == 0 {
+			note = "no answer since an earlier check"
+		}
+		h.w.Noted("probe.timeout", l.path, note)
 	}
 }

@@ -23,7 +23,7 @@ func (h *prober) ib() {
 		at := path.Join(dir, dev)
 		ca, _ := h.read(path.Join(at, "hca_type"))
 		for _, port := range h.list(path.Join(at, "ports")) {
-			h.w.Subject("nic", dev+"/"+port)
+			h.about("nic", dev+"/"+port)
 			h.w.Value("ib.device", dev)
 			h.w.Value("ib.port", port)
 			if ca != "" {

@@ -9,7 +9,7 @@ import (
 
 // node writes what the rest needs to know of the machine and the kernel.
 func (h *prober) node() {
-	h.w.Subject("node", "")
+	h.about("node", "")
 	if s, err := h.read("/proc/sys/kernel/osrelease"); err == nil {
 		h.w.Value("kernel.version", s)
 	} else {
@@ -70,7 +70,7 @@ func (h *prober) secureBoot() {
 
 // memory writes the host's memory, its errors and how often it ran out.
 func (h *prober) memory() {
-	h.w.Subject("node", "")
+	h.about("node", "")
 	if s, err := h.read("/proc/meminfo"); err == nil {
 		kib := colonNumbers(s)
 		for _, f := range [][2]string{
@@ -203,12 +203,12 @@ func (h *prober) machineChecks() {
 func (h *prober) limits() {
 	s, err := h.read("/proc/self/limits")
 	if err == nil {
-		h.w.Subject("node", "")
+		h.about("node", "")
 		h.writeLimits("host.limit.", s)
 	}
 	for _, pid := range h.PIDs {
 		name := path.Join("/proc", strconv.Itoa(pid), "limits")
-		h.w.Subject("process", strconv.Itoa(pid))
+		h.about("process", strconv.Itoa(pid))
 		if s, err := h.read(name); err == nil {
 			h.writeLimits("process.limit.", s)
 		} else {

@@ -47,7 +47,7 @@ func (h *prober) mounts() {
 			}
 			seen[u.id] = true
 		}
-		h.w.Subject("mount", point)
+		h.about("mount", point)
 		h.w.Value("mount", point)
 		if m, ok := table[point]; ok {
 			h.w.Value("source", m.source)
@@ -60,7 +60,7 @@ func (h *prober) mounts() {
 func (h *prober) fill(u usage, err error) {
 	switch {
 	case err != nil:
-		h.w.Unknown("disk.used.percent", "unknown error", why("statfs", err))
+		failed(h.w, "disk.used.percent", "the file system", err)
 		return
 	case u.total == 0:
 		h.w.Absent("disk.used.percent", "the file system states no size")

@@ -45,11 +45,11 @@ func (h *prober) pci() {
 	seen := map[string]bool{}
 	for _, d := range gpus {
 		h.isGPU[d.address] = true
-		h.w.Subject("gpu", d.address)
+		h.about("gpu", d.address)
 		h.gpu(d)
 	}
 	for _, d := range switches {
-		h.w.Subject("nvswitch", d.address)
+		h.about("nvswitch", d.address)
 		h.w.Value("device.kind", "nvswitch")
 		h.w.Value("pci.driver", orNone(d.driver))
 		h.config(d)
@@ -61,7 +61,7 @@ func (h *prober) pci() {
 				continue
 			}
 			seen[port] = true
-			h.w.Subject("port", port)
+			h.about("port", port)
 			h.port(h.deviceDir(port), i == len(d.above)-1)
 		}
 	}
@@ -81,8 +81,8 @@ func (h *prober) nvidiaDevices() (gpus, switches []device) {
 		}
 		class, _ := h.read(path.Join(dir, "class")) // "0x030200"
 		class = strings.TrimPrefix(strings.TrimSpace(class), "0x")
-		if len(class) < 4 {
-			continue
+		if len(class) < 4 || h.exists(path.Join(dir, "physfn")) {
+			continue // a slice of a GPU for a virtual machine is no GPU of its own
 		}
 		d := device{address: strings.ToLower(address), dir: h.deviceDir(address), class: class[:4]}
 		switch d.class {
@@ -136,7 +136,7 @@ func (h *prober) boundDriver(dir string) string {
 
 // countDevices writes how many GPUs the bus holds and who drives them.
 func (h *prober) countDevices(gpus, switches []device) {
-	h.w.Subject("node", "")
+	h.about("node", "")
 	if !h.exists(pciDevices) {
 		h.w.Absent("pci.gpus", "no "+pciDevices)
 		return
@@ -155,6 +155,13 @@ func (h *prober) countDevices(gpus, switches []device) {
 	h.w.Value("pci.gpus.unbound", by[""])
 	h.w.Value("pci.gpus.other_driver", len(gpus)-by["nvidia"]-by[""])
 	h.w.Value("pci.nvswitches", len(switches))
+	ours := 0
+	for _, d := range switches {
+		if d.driver == "nvidia-nvswitch" {
+			ours++
+		}
+	}
+	h.w.Value("pci.nvswitches.nvidia", ours)
 }
 
 // gpu writes the readings of one GPU.
@@ -165,6 +172,9 @@ func (h *prober) gpu(d device) {
 		h.w.Value("pci.device", "10de:"+strings.TrimPrefix(strings.TrimSpace(s), "0x"))
 	}
 	h.w.Value("pci.driver", orNone(d.driver))
+	if h.loaded {
+		h.w.Value("pci.driver.expected", "nvidia")
+	}
 	h.fromDriver(d.address)
 	asleep := h.power(d)
 	if asleep {

@@ -101,8 +101,12 @@ func (h *prober) acs(dir string) {
 // A bar is one line of a device's resource file.
 type bar struct{ start, end, flags uint64 }
 
-// ioUnset is the kernel's IORESOURCE_UNSET: the window has no address.
-const ioUnset = 0x20000000
+// Flags of the kernel's include/linux/ioport.h: a memory window, and one without an address.
+const (
+	ioMem   = 0x00000200
+	ioMem64 = 0x00100000
+	ioUnset = 0x20000000
+)
 
 func (b bar) size() uint64 {
 	if b.end <= b.start {
@@ -140,20 +144,22 @@ func (h *prober) bars(d device) {
 		return
 	}
 	list := parseResource(s)
-	if len(list) > 1 && list[1].size() > 0 {
-		h.w.Value("pci.bar1.mib", list[1].size()>>20)
+	// BAR1 is the second window; from Hopper on BAR0 has 64 bits and takes two places.
+	second := 1
+	if len(list) > 0 && list[0].flags&ioMem64 != 0 {
+		second = 2
 	}
-	var unset []string
+	if second < len(list) && list[second].size() > 0 {
+		h.w.Value("pci.bar1.mib", list[second].size()>>20)
+	}
 	for i, b := range list {
-		if i < 6 && b.flags&ioUnset != 0 {
-			unset = append(unset, strconv.Itoa(i))
+		if i < 6 && b.flags&ioUnset != 0 && b.flags&ioMem != 0 { // the I/O window is not needed
+			h.w.Value("pci.bar.unassigned", "BAR "+strconv.Itoa(i))
+			break
 		}
 	}
-	if len(unset) > 0 {
-		h.w.Value("pci.bar.unassigned", "BAR "+strings.Join(unset, ","))
-	}
 	// The file holds a bit for each size that the board offers, bit 0 = 1 MiB.
-	if s, err := h.read(path.Join(d.dir, "resource1_resize")); err == nil {
+	if s, err := h.read(path.Join(d.dir, "resource"+strconv.Itoa(second)+"_resize")); err == nil {
 		if mask, err := strconv.ParseUint(strings.TrimSpace(s), 16, 64); err == nil && mask != 0 {
 			h.w.Value("pci.bar1.resizable.max.mib", uint64(1)<<(bits.Len64(mask)-1))
 		}

@@ -21,7 +21,7 @@ var daemons = []struct{ comm, key, unit string }{
 
 // services writes which daemons run, and what systemd says of their units.
 func (h *prober) services() {
-	h.w.Subject("node", "")
+	h.about("node", "")
 	running := map[string]bool{}
 	for _, name := range h.list("/proc") {
 		if _, err := strconv.Atoi(name); err != nil {
@@ -31,7 +31,12 @@ func (h *prober) services() {
 			running[strings.TrimSpace(comm)] = true
 		}
 	}
+	whole := h.exists("/proc/1/comm") // with hidepid others' processes are not to be seen
 	for _, d := range daemons {
+		if !whole && !running[d.comm] {
+			h.w.Absent("service."+d.key+".running", "/proc shows only some of the processes")
+			continue
+		}
 		h.w.Value("service."+d.key+".running", running[d.comm])
 	}
 	if h.Quick {
@@ -76,7 +81,7 @@ func (h *prober) units() {
 		if u["Id"] == "" || u["LoadState"] == "not-found" || u["ActiveState"] == "" {
 			continue
 		}
-		h.w.Subject("unit", strings.TrimSuffix(u["Id"], ".service"))
+		h.about("unit", strings.TrimSuffix(u["Id"], ".service"))
 		h.w.Value("unit", u["Id"])
 		for _, f := range [][2]string{
 			{"unit.loaded", "LoadState"}, {"unit.active", "ActiveState"}, {"unit.substate", "SubState"},

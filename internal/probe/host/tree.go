@@ -37,10 +37,12 @@ type Guard struct {
 // maxStuck is how many hanging reads end all further reading.
 const maxStuck = 16
 
-func (g *Guard) blocked(key string) bool {
+// blocked reports whether a read must not begin: one hangs here, or too many elsewhere.
+func (g *Guard) blocked(key string) (blocked, here bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.stuck[key] > 0 || g.total >= maxStuck
+	here = g.stuck[key] > 0
+	return here || g.total >= maxStuck, here
 }
 
 func (g *Guard) add(key string, n int) {
@@ -58,8 +60,8 @@ func (g *Guard) add(key string, n int) {
 
 // late is a read that did not return.
 type late struct {
-	path  string // below the root
-	after time.Duration
+	path  string        // below the root
+	after time.Duration // 0: it hangs since an earlier probe
 }
 
 // subject is what the path is about: a GPU or port by its address, a mount, the node.
@@ -88,6 +90,8 @@ type tree struct {
 	wait  time.Duration
 	guard *Guard
 	late  func(late)
+
+	running bool
 }
 
 func newTree(ctx context.Context, o Options) tree {
@@ -101,12 +105,13 @@ func newTree(ctx context.Context, o Options) tree {
 	if t.guard == nil {
 		t.guard = &Guard{}
 	}
+	t.running = t.root == "/" || isProc(t.at("/proc"))
 	return t
 }
 
 // live reports whether the tree is of a running system, be it mounted elsewhere, and
 // not a recorded one: only then do file systems, modes and time mean something.
-func (t tree) live() bool { return t.root == "/" || isProc(t.at("/proc")) }
+func (t tree) live() bool { return t.running }
 
 func (t tree) at(name string) string { return filepath.Join(t.root, name) }
 
@@ -117,7 +122,10 @@ func guarded[T any](t tree, key string, f func() (T, error)) (T, error) {
 	if err := t.ctx.Err(); err != nil {
 		return zero, err
 	}
-	if t.guard.blocked(key) {
+	if blocked, here := t.guard.blocked(key); blocked {
+		if here {
+			t.late(late{path: key})
+		}
 		return zero, errLate
 	}
 	type answer struct {

@@ -11,10 +11,11 @@ import (
 
 // view writes whether we are in a container and what it lets us see.
 func (h *prober) view() {
-	h.w.Subject("node", "")
+	h.about("node", "")
 	env := h.environ()
 	runtime, id := h.container(env)
 	h.outside = runtime == "none"
+	h.w.Value("container.inside", !h.outside)
 	h.w.Value("container.runtime", runtime)
 	if id != "" {
 		h.w.Value("container.id", id)
@@ -23,10 +24,11 @@ func (h *prober) view() {
 		{"env.nvidia_visible_devices", "NVIDIA_VISIBLE_DEVICES"}, {"env.nvidia_driver_capabilities", "NVIDIA_DRIVER_CAPABILITIES"},
 		{"env.cuda_visible_devices", "CUDA_VISIBLE_DEVICES"},
 	} {
-		if v, ok := env[f[1]]; ok {
-			if v == "" {
-				v = "empty"
-			}
+		v, ok := env[f[1]]
+		if ok && v == "" && f[1] != "NVIDIA_DRIVER_CAPABILITIES" { // which means its default
+			v = "none"
+		}
+		if v != "" {
 			h.w.Value(f[0], v)
 		}
 	}

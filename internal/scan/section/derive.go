@@ -268,6 +268,7 @@ type shown struct {
 	fullWidth, active bool
 	links             float64
 	hasLinks          bool
+	rate              float64 // of an active port
 	clock             float64
 	busy              bool // clock is that of a GPU at work
 	copies            float64
@@ -281,6 +282,9 @@ func show(s *Readings) shown {
 	out.active = s.Values["ib.state"].Value == "active"
 	out.links, out.hasLinks = num(s.Values["nvlink.links.active"].Value)
 	out.copies, out.hasCopies = num(s.Values["bandwidth.h2d.gbs"].Value)
+	if out.active {
+		out.rate, _ = num(s.Values["ib.rate.gbps"].Value)
+	}
 	out.clock, ok = num(s.Values["clocks.sm.mhz"].Value)
 	out.busy = ok && s.Values["busy"].Value == "yes"
 	return out
@@ -293,6 +297,7 @@ type peers struct {
 	fullWidth, active int
 	links, clocks     []float64 // sorted
 	copies            []float64 // sorted: host-to-device bandwidth
+	rates             []float64
 }
 
 func (p *peers) sum() {
@@ -309,6 +314,9 @@ func (p *peers) sum() {
 		if s.hasCopies {
 			p.copies = append(p.copies, s.copies)
 		}
+		if s.rate > 0 {
+			p.rates = append(p.rates, s.rate)
+		}
 		if s.busy {
 			p.clocks = append(p.clocks, s.clock)
 		}
@@ -316,6 +324,7 @@ func (p *peers) sum() {
 	slices.Sort(p.copies)
 	slices.Sort(p.links)
 	slices.Sort(p.clocks)
+	slices.Sort(p.rates)
 }
 
 // without is the n-th of sorted figures when one of them is left out.
@@ -349,6 +358,12 @@ func comparePeers(s *Readings, id string, p *peers) {
 	}
 	if r, ok := s.Values["ib.state"]; ok {
 		s.derived("peers.ib_active", strconv.Itoa(p.active-count(own.active)), r)
+	}
+	if r, ok := s.Values["ib.rate.gbps"]; ok && own.rate > 0 {
+		// The slowest of at least two others: fewer are no norm.
+		if n := len(p.rates) - 1; n >= 2 {
+			s.derived("peers.ib_rate.gbps", strconv.FormatFloat(without(p.rates, own.rate, 0), 'f', -1, 64), r)
+		}
 	}
 	if r, ok := s.Values["nvlink.links.active"]; ok {
 		if n := len(p.links) - count(own.hasLinks); n > 0 {
