@@ -42,7 +42,7 @@ var textKeys = map[string]bool{
 	"inforom.image": true, "unit": true, "unit.description": true, "ib.device": true, "ib.ca_type": true,
 	"mount": true, "source": true, "user": true, "event.sensor": true, "test.name": true, "test.message": true,
 	"lspci.class": true, "lspci.device": true, "bar.holder": true, "event.time": true, "dcgm.message": true,
-	"probe.timeout": true, "probe.timeout.wait": true, "probe.timeout.state": true, "probe.timeout.stack": true,
+	"nvlink.version": true, "probe.timeout": true, "probe.timeout.wait": true, "probe.timeout.state": true, "probe.timeout.stack": true,
 }
 
 // normal brings a value to its normal form for its name.
