@@ -215,5 +215,5 @@ func TestFakeMatchesHeader(t *testing.T) {
 	if !bytes.Contains(src, []byte("NVML_HEADER")) {
 		t.Fatal("the fake does not include the header when told to")
 	}
-	gcc(t, "-fsyntax-only", "-Wall", "-Werror", "-Wno-deprecated-declarations", "-DNVML_HEADER", "-DNVML_NO_UNVERSIONED_FUNC_DEFS", fake)
+	gcc(t, "-fsyntax-only", "-Werror=incompatible-pointer-types", "-Werror=int-conversion", "-Wno-deprecated-declarations", "-DNVML_HEADER", "-DNVML_NO_UNVERSIONED_FUNC_DEFS", fake)
 }

@@ -39,6 +39,7 @@ func TestScenarios(t *testing.T) {
 	scenarios := map[string][]string{
 		"healthy":          nil,
 		"one":              nil,
+		"h200":             nil,
 		"sixteen":          nil,
 		"gen-idle":         nil,
 		"mig":              nil,

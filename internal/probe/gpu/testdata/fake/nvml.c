@@ -558,6 +558,7 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t s, nvmlEventData_t *e, u32 ms) {
             return OK;
         }
     }
+    memset(e, 0, sizeof *e);
     usleep(ms * 1000);
     return TIMED_OUT;
 }
