@@ -69,6 +69,8 @@ func TestScenarios(t *testing.T) {
 		"link-errors":      on(1, "smi.nvlink_errors"),
 		"link-errors-old":  on(1, "smi.nvlink_errors"),
 		"blackwell":        on(3, "smi.nvlink_errors"),
+		"mig-empty":        on(0, "smi.mig_no_devices"),
+		"power-cable":      {"nvrm.power_cables node"}, // as lost-handle
 		"no-gpu":           {"smi.no_devices node"},
 		"not-loaded":       {"smi.no_driver node"},
 		"mismatch":         {"nvml.version_mismatch node"},
@@ -241,6 +243,10 @@ func TestMIGInstances(t *testing.T) {
 	want := []string{pci(0) + " MIG-6f2f7b1e-0c3d-5c0e-9a11-3f4e5d6c7b8a 3g.40gb 1 11", pci(0) + " MIG-0aa1bb2c-3dd4-5ee5-8ff6-7a7b8c8d9e9f 1g.10gb 9 9000"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
+	}
+	unprivileged := check(t, &r, "now", "mig-unprivileged", "full", patient)
+	if !strings.Contains(unprivileged.doc, "process.pid: 999998\n") || unprivileged.value(0, "processes.compute") != "1" || unprivileged.value(0, "processes.graphics") != "0" {
+		t.Errorf("a user who may not see the whole GPU:\n%s", unprivileged.doc)
 	}
 	facts := signals(t, c.sets, func(s gpumedic.Signal) bool { return s.Kind == "smi.mig_device" })
 	if !slices.Equal(facts, []string{"smi.mig_device " + pci(0)}) {
