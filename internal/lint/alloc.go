@@ -15,7 +15,6 @@ var allocKeys = map[string]string{
 	"release_lock_on_hipmalloc": "flag", "pinned_use_cuda_host_register": "flag", "pinned_use_hip_host_register": "flag",
 	"pinned_num_register_threads": "pow2", "pinned_use_background_threads": "flag", "pinned_reserve_segment_size_mb": "positive",
 	"graph_capture_record_stream_reuse": "flag", "large_segment_size_mb": "positive", "per_process_memory_fraction": "fraction",
-	"throw_on_cudamalloc_oom": "flag",
 }
 
 // checkAlloc reads PYTORCH_ALLOC_CONF as PyTorch does: key:value,key:value, blanks
@@ -90,12 +89,16 @@ func allocValue(form, v, key, value string) *fault {
 		}
 	case "mb":
 		switch {
+		case digits(value) == "":
+			return allocFault("%s wants a number of MiB", "%s 应为 MiB 数", key, "")
 		case err != nil:
-			return allocFault("%s wants a number of MiB, without a unit", "%s 应为 MiB 数，不带单位", key, replace(digits(value)))
+			f := wrong("%s is in MiB: only the digits of %s are read", "%s 以 MiB 计：只读取 %s 中的数字", key, value)
+			f.right = replace(digits(value))
+			return f
 		case x < 20:
 			return allocFault("%s must be larger than 20", "%s 必须大于 20", key, replace("128"))
 		case x == 20:
-			return wrong("%s: releases before 2.9 want more than 20, and end the program", "%s：2.9 之前的版本要求大于 20，否则报错退出", key)
+			return wrong("%s: older releases want more than 20, and end the program", "%s：旧版本要求大于 20，否则报错退出", key)
 		}
 	case "open01":
 		if err != nil || x <= 0 || x >= 1 {

@@ -9,6 +9,12 @@ import (
 // docker run -e, mpirun -x, srun --export, bash -c.
 func (s *shell) command(head string, words []shWord) {
 	s.jobSize(head, words)
+	if head == "kubectl" && len(words) > 2 && words[1].text() == "set" && words[2].text() == "env" {
+		for _, w := range words[3:] {
+			s.assignment(w, command, "kubectl set env")
+		}
+		return
+	}
 	for i := 0; i < len(words); i++ {
 		t := words[i].text()
 		switch {
@@ -90,22 +96,6 @@ var notLaunchers = map[string]bool{
 	"echo": true, "sed": true, "grep": true, "egrep": true, "rg": true, "perl": true, "awk": true, "python": true, "python3": true,
 	"rsync": true, "ssh": true, "curl": true, "bash": true, "sh": true, "ps": true, "test": true, "[": true, "[[": true, "pip": true,
 	"tar": true, "find": true, "xargs": true, "git": true, "ruby": true, "node": true, "jq": true, "printf": true, "gcc": true, "nvcc": true,
-}
-
-// after is the word without its first n bytes.
-func (w shWord) after(n int) shWord {
-	out := shWord{line: w.line, quoted: w.quoted}
-	for _, p := range w.parts {
-		if n > 0 && p.name == "" && !p.opaque {
-			cut := min(n, len(p.lit))
-			n -= cut
-			if p.lit = p.lit[cut:]; p.lit == "" {
-				continue
-			}
-		}
-		out.parts = append(out.parts, p)
-	}
-	return out
 }
 
 // envOption reads the argument of -e: NAME=VALUE, or NAME to hand on what is there.

@@ -28,8 +28,8 @@ func checkDevices(v string) *fault {
 		switch {
 		case err == nil && n >= 0 || uuidForm.MatchString(e):
 			if seen[e] {
-				return &fault{say: say{fmt.Sprintf("GPU %s is there twice: CUDA takes no list with a GPU in it twice", e), fmt.Sprintf("GPU %s 重复：CUDA 不接受有重复项的列表", e)},
-					fatal: true, id: "gpu-not-visible"}
+				return &fault{say: say{fmt.Sprintf("GPU %s is there twice: CUDA refuses the list with error 101", e), fmt.Sprintf("GPU %s 重复：CUDA 以错误 101 拒绝该列表", e)},
+					fatal: true, id: "invalid-device-ordinal"}
 			}
 			seen[e] = true
 		case err == nil:
@@ -50,11 +50,13 @@ func badDevice(v, e string, i int) *fault {
 		f = wrong("the list ends at %q, which is neither an index nor a UUID: what stands from there on is hidden", "列表在 %q 处截断（既不是序号也不是 UUID）：从此处起的 GPU 都不可见", e)
 		f.id = "invalid-device-ordinal"
 	}
+	if n := digits(e); n != "" { // as measured with driver 580: "0;1" shows GPU 0
+		f = wrong("of %q only the number %s is read, the rest is not", "%q 中只读取数字 %s，其余被忽略", e, n)
+	}
 	switch {
 	case deviceTag.MatchString(e):
 		f.right = strings.Replace(v, e, deviceTag.FindStringSubmatch(e)[1], 1)
 	case rangeForm.MatchString(e):
-		f.fatal = false // what CUDA makes of it is not documented
 		m := rangeForm.FindStringSubmatch(e)
 		a, _ := strconv.Atoi(m[1])
 		b, _ := strconv.Atoi(m[2])
@@ -63,7 +65,7 @@ func badDevice(v, e string, i int) *fault {
 			for ; a <= b; a++ {
 				list = append(list, strconv.Itoa(a))
 			}
-			f.say = say{"a range is no list: CUDA wants every index", "不支持区间写法：须逐个写出序号"}
+			f.say = say{"a range is no list: CUDA reads the first number only", "不支持区间写法：CUDA 只读取第一个数字"}
 			f.right = strings.Replace(v, e, strings.Join(list, ","), 1)
 		}
 	case strings.ContainsAny(e, " ;:"):

@@ -61,7 +61,7 @@ func (r *reader) dockerEnv(rest string, line int) {
 	n := len(r.settings)
 	s := &shell{reader: r, vars: map[string]string{}, via: "ENV", scope: image, bare: image}
 	var words []shWord
-	for _, t := range lexShell(rest, line, r.used) {
+	for _, t := range lexShell(rest, line) {
 		if t.op == "" {
 			words = append(words, t.word)
 		}

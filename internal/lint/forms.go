@@ -16,6 +16,7 @@ type say struct{ en, zh string }
 type fault struct {
 	say
 	fatal bool
+	nan   bool   // not of the kind at all, rather than out of range
 	id    string // fault of the catalog
 	right string // the value that was probably meant
 }
@@ -30,7 +31,7 @@ func checkValue(form, v string) *fault {
 	kind, fatal := strings.CutSuffix(kind, "!")
 	f := checkKind(kind, arg, v)
 	if f != nil && fatal {
-		f.fatal = true
+		f.fatal = kind != "int" || f.nan
 	}
 	return f
 }
@@ -44,7 +45,7 @@ func checkKind(kind, arg, v string) *fault {
 		}
 	case "num":
 		if v != "" && !isNumber(v) {
-			return wrong("%q is no number: it is read as the digits at its beginning, or not at all", "%q 不是数字：只会读取开头的数字，或完全忽略", v)
+			return notNumber(v)
 		}
 	case "int", "float":
 		return checkRange(kind, arg, v)
@@ -52,6 +53,8 @@ func checkKind(kind, arg, v string) *fault {
 		if x, err := strconv.ParseFloat(v, 64); err != nil || x <= 0 || x > 1 {
 			return wrong("it wants a share between 0 and 1, such as 0.8", "应为 0 到 1 之间的比例，如 0.8")
 		}
+	case "torchbool":
+		return checkTorchBool(v)
 	case "bool", "boolword":
 		return checkBool(v)
 	case "port":
@@ -98,7 +101,10 @@ func checkRange(kind, arg, v string) *fault {
 	x, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
 	switch {
 	case err != nil || kind == "int" && x != math.Trunc(x):
-		f := wrong("%q is no number: it does nothing", "%q 不是数字：不起作用", v)
+		f := notNumber(v)
+		if kind == "float" {
+			f = wrong("it wants a number from %s to %s", "应为 %s 到 %s 的数", lo, hi)
+		}
 		if lo == "0" && (hi == "1" || hi == "2") {
 			f.right = map[string]string{"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}[strings.ToLower(v)]
 		}
@@ -107,6 +113,27 @@ func checkRange(kind, arg, v string) *fault {
 		return wrong("%s is outside of %s to %s", "%s 超出 %s 到 %s 的范围", v, lo, hi)
 	}
 	return nil
+}
+
+// notNumber: C's strtoll and stoi stop at the first letter.
+func notNumber(v string) *fault {
+	if d := digits(strings.TrimSpace(v)); d != "" {
+		return wrong("only the digits at its beginning are read: %s", "只读取开头的数字：%s", d)
+	}
+	f := wrong("%q is no number: it is taken for 0 or left out", "%q 不是数字：会被当作 0 或忽略", v)
+	f.nan = true
+	return f
+}
+
+// checkTorchBool: PyTorch's reader of switches knows these words and throws at others.
+func checkTorchBool(v string) *fault {
+	switch strings.ToLower(v) {
+	case "0", "1", "true", "false", "yes", "no", "y", "n", "t", "f":
+		return nil
+	}
+	f := wrong("it wants 1 or 0: init_process_group raises RuntimeError at %q", "应为 1 或 0：遇到 %q 时 init_process_group 会抛 RuntimeError", v)
+	f.right = map[string]string{"on": "1", "off": "0"}[strings.ToLower(v)]
+	return f
 }
 
 func checkBool(v string) *fault {

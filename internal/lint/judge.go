@@ -253,10 +253,7 @@ func (j *judge) status(s *Setting) {
 	switch p.Status {
 	case "debug":
 		n := j.env.Names[s.Name]
-		if s.Known && isOff(s.Value, p) || n != nil && n.Values == "any" && s.Name != p.Name {
-			return
-		}
-		if !s.Known && strings.Contains(s.Value, "$") {
+		if !s.Known || isOff(s.Value, p) || n != nil && n.Values == "any" && s.Name != p.Name {
 			return
 		}
 		msg = j.pick("For diagnosis only. ", "仅供诊断。") + p.Harm.In(j.lang)
@@ -264,7 +261,7 @@ func (j *judge) status(s *Setting) {
 		if strings.Contains(msg, instead) {
 			msg = ""
 		}
-		msg = fmt.Sprintf(j.pick("Called %s since %s. ", "%[2]s 起改名为 %[1]s。"), instead, p.Until) + msg
+		msg = strings.TrimSpace(fmt.Sprintf(j.pick("Called %s since %s. ", "%[2]s 起改名为 %[1]s。"), instead, p.Until) + msg)
 	case "removed":
 		msg = fmt.Sprintf(j.pick("Gone since %s: it does nothing. ", "%s 起已移除：不起作用。"), p.Until) + msg
 	case "missing":
@@ -298,94 +295,6 @@ func isOff(v string, p *catalog.Setting) bool {
 		return p.Name != "PYTORCH_NO_CUDA_MEMORY_CACHING"
 	}
 	return v == p.Default
-}
-
-// unknown looks whether a name that nobody reads was meant to be another.
-func (j *judge) unknown(s *Setting) {
-	if len(s.Name) < 7 {
-		return
-	}
-	p, owned := j.env.Prefix(s.Name)
-	near, sure := j.near(s.Name, owned)
-	switch {
-	case near != "":
-		level := LevelWarning
-		if !sure && !p.Complete {
-			level = LevelNotice
-		}
-		who := p.Component
-		if n := j.env.Names[near]; n != nil {
-			who = n.Component
-		} else if q := j.pages[near]; q != nil {
-			who = q.Component
-		}
-		f := j.found(s, level, "unknown", fmt.Sprintf(j.pick("%s reads no variable of this name: did you mean %s?", "%s 没有这个变量：是否想写 %s？"), who, near), nil)
-		f.Sources = j.sourcesOf(near)
-		if q := j.pages[near]; q != nil && q.Status != "valid" {
-			f.Do = j.pick("it has done nothing so far, and that one is for diagnosis only or old: better remove the line.", "此行一直没起作用，而正确的那个只供诊断或已过时：删除更好。")
-		} else {
-			f.Instead = near
-		}
-	case owned && p.Complete:
-		j.found(s, LevelNotice, "unknown", fmt.Sprintf(j.pick("No release of %s known here reads it; a plugin or a build of one's own may.", "已知的 %s 版本都不读取它；插件或自编译版本可能会。"), p.Component), p.Sources)
-	}
-}
-
-func (j *judge) sourcesOf(name string) []string {
-	if p := j.pages[name]; p != nil {
-		return p.Sources
-	}
-	if n := j.env.Names[name]; n != nil {
-		return n.Sources
-	}
-	return nil
-}
-
-// near is the known name that is one or two slips away. sure: hardly anything else can
-// be meant.
-func (j *judge) near(name string, owned bool) (string, bool) {
-	if up := strings.ToUpper(name); up != name && j.pages[up] != nil {
-		return up, true
-	}
-	if j.pages["TORCH_"+name] != nil {
-		return "TORCH_" + name, true
-	}
-	if len(name) < 9 {
-		return "", false
-	}
-	for _, n := range j.names {
-		if len(n) == len(name) || strings.Contains(n, "_") && strings.ReplaceAll(n, "_", "") == strings.ReplaceAll(name, "_", "") {
-			if sameWords(n, name) {
-				return n, true
-			}
-		}
-	}
-	limit := 2
-	if !owned || len(name) < 13 {
-		limit = 1
-	}
-	n := nearest(name, j.names, limit)
-	if n == "" || onlyDigits(name, n) {
-		return "", false
-	}
-	page := j.pages[n] != nil
-	if !owned && !page {
-		return "", false
-	}
-	return n, page && distance(name, n, 1) == 1 || page && len(name) > 15
-}
-
-// onlyDigits: names that differ in a number are two names, not a slip.
-func onlyDigits(a, b string) bool {
-	strip := func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if r >= '0' && r <= '9' {
-				return -1
-			}
-			return r
-		}, s)
-	}
-	return strip(a) == strip(b)
 }
 
 // unexported is NAME=VALUE in a script that no process inherits.
@@ -466,6 +375,9 @@ func (j *judge) note(n Note) string {
 		return fmt.Sprintf(j.pick("envFrom %s: its settings stand elsewhere and were not read", "envFrom %s：其中的设置在别处，未读取"), n.What)
 	case "envfile":
 		return fmt.Sprintf(j.pick("settings of %s were not read: give the file as well", "未读取 %s 中的设置：请把该文件一并给出"), n.What)
+	}
+	if n.Kind == "template" {
+		return j.pick("a template that is no YAML before it is rendered: read line by line; helm template … | gpumedic lint - sees all", "模板渲染前不是合法 YAML：已逐行读取；helm template … | gpumedic lint - 可完整检查")
 	}
 	return n.What
 }

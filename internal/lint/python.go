@@ -115,6 +115,9 @@ func (r *reader) python(src string, line int) {
 }
 
 func (p *pyReader) is(i int, texts ...string) bool {
+	if i < 0 {
+		return false
+	}
 	for k, want := range texts {
 		if i+k >= len(p.toks) || p.toks[i+k].kind == 's' || p.toks[i+k].text != want {
 			return false
@@ -137,7 +140,7 @@ func (p *pyReader) at(i int) {
 		p.set(p.toks[i+4], i+6, "environ.setdefault", true)
 	case (t.text == "putenv" || t.text == "setenv") && p.is(i+1, "(") && p.str(i+2) && p.is(i+3, ","):
 		p.set(p.toks[i+2], i+4, t.text, false)
-	case t.text == "environ" && p.is(i+1, ".", "update", "("), t.text == "dict" && p.is(i+1, "(", "os", ".", "environ"):
+	case t.text == "environ" && p.is(i+1, ".", "update", "("), t.text == "dict" && p.is(i+1, "(", "os", ".", "environ") && !p.is(i-1, "."):
 		p.keywords(i)
 	case (t.text == "system" || t.text == "popen" || t.text == "Popen" || t.text == "run" || t.text == "call" || t.text == "check_call" ||
 		t.text == "check_output" || t.text == "getoutput" || t.text == "getstatusoutput") && p.is(i+1, "(") && p.str(i+2):
@@ -160,7 +163,7 @@ func (p *pyReader) keywords(i int) {
 			if depth--; depth <= 0 {
 				return
 			}
-		case t.kind == 'n' && depth == 1 && p.is(i+1, "=") && !p.is(i+2, "="):
+		case t.kind == 'n' && depth == 1 && strings.ToUpper(t.text) == t.text && p.is(i+1, "=") && !p.is(i+2, "="):
 			p.set(t, i+2, "environ.update", true)
 		}
 	}

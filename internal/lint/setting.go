@@ -77,7 +77,7 @@ func newReader(kind string) *reader {
 	return &reader{kind: kind, used: map[string]bool{}, exported: map[string]bool{}}
 }
 
-const maxSettings, maxDepth = 20000, 12
+const maxSettings, maxDepth = 5000, 12
 
 func (r *reader) add(s Setting) {
 	if len(r.settings) >= maxSettings || !isName(s.Name) {

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // shell reads the commands of a script.
@@ -32,9 +34,26 @@ func (r *reader) shellScript(src string, line int, via string, sc, bare scope) {
 	}
 	r.depth++
 	defer func() { r.depth-- }()
+	r.uses(src)
 	s := &shell{reader: r, vars: map[string]string{}, via: via, scope: sc, bare: bare}
-	s.run(lexShell(src, line, r.used))
+	s.run(lexShell(src, line))
 	r.promote()
+}
+
+var dollarName = lazyre.New(`\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)`)
+
+// uses notes the variables that a script reads, wherever it does.
+func (r *reader) uses(src string) {
+	for {
+		i := strings.IndexByte(src, '$')
+		if i < 0 {
+			return
+		}
+		if m := dollarName.FindStringSubmatch(src[i:min(len(src), i+200)]); m != nil {
+			r.used[m[1]] = true
+		}
+		src = src[i+1:]
+	}
 }
 
 // promote makes settings of variables that were exported at another place.

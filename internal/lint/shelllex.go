@@ -7,21 +7,6 @@ import "strings"
 // word ends (quotes, comments, continuation, here-documents, substitutions) and no
 // more; what it does not understand becomes an ordinary word.
 
-// shPart is a piece of a word: text, or a variable with the default of ${NAME:-text}.
-type shPart struct {
-	lit    string
-	name   string // "" for text
-	def    string
-	hasDef bool
-	opaque bool // a substitution whose result nobody knows
-}
-
-type shWord struct {
-	parts  []shPart
-	line   int
-	quoted bool
-}
-
 // shTok is a word, an operator or a here-document.
 type shTok struct {
 	op   string // "" for a word
@@ -36,7 +21,6 @@ type shLexer struct {
 	line    int
 	toks    []shTok
 	pending []heredoc
-	used    map[string]bool
 }
 
 type heredoc struct {
@@ -44,9 +28,9 @@ type heredoc struct {
 	tabs bool
 }
 
-// lexShell cuts a script. used gets the names of all variables that it reads.
-func lexShell(src string, line int, used map[string]bool) []shTok {
-	l := &shLexer{src: src, line: line, used: used}
+// lexShell cuts a script that begins at a line.
+func lexShell(src string, line int) []shTok {
+	l := &shLexer{src: src, line: line}
 	for l.pos < len(l.src) {
 		l.next()
 	}
@@ -333,14 +317,7 @@ func (l *shLexer) dollar(lit *strings.Builder, w *shWord, flush func()) {
 		}
 		flush()
 		l.pos += n
-		l.uses(rest[:n])
 		w.parts = append(w.parts, shPart{name: rest[:n]})
-	}
-}
-
-func (l *shLexer) uses(name string) {
-	if l.used != nil {
-		l.used[name] = true
 	}
 }
 
@@ -351,7 +328,6 @@ func (l *shLexer) braced(s string) shPart {
 	if name == "" {
 		return shPart{opaque: true}
 	}
-	l.uses(name)
 	switch {
 	case rest == "":
 		return shPart{name: name}
@@ -416,54 +392,4 @@ func (l *shLexer) skipNested(open, closing byte) {
 		l.pos++
 	}
 	l.pos = min(l.pos, len(l.src))
-}
-
-// value joins the parts of a word as far as the script says them.
-func (w shWord) value(vars map[string]string) (string, bool) {
-	var b strings.Builder
-	known := true
-	for _, p := range w.parts {
-		v, set := vars[p.name]
-		switch {
-		case p.opaque:
-			known = false
-		case p.name == "":
-			b.WriteString(p.lit)
-		case set:
-			b.WriteString(v)
-		case p.hasDef:
-			b.WriteString(p.def)
-		default:
-			known = false
-			b.WriteString("$" + p.name)
-		}
-	}
-	return b.String(), known
-}
-
-// text is the word as it stands, for comparing with a name.
-func (w shWord) text() string {
-	s, _ := w.value(nil)
-	return s
-}
-
-// assign parts NAME=… where NAME stands there unquoted.
-func (w shWord) assign() (name string, value shWord, ok bool) {
-	if len(w.parts) == 0 || w.parts[0].name != "" || w.parts[0].opaque {
-		return "", w, false
-	}
-	first := w.parts[0].lit
-	i := strings.IndexByte(first, '=')
-	if i <= 0 || !isName(strings.TrimSuffix(first[:i], "+")) {
-		return "", w, false
-	}
-	value = shWord{line: w.line, quoted: w.quoted}
-	if rest := first[i+1:]; rest != "" {
-		value.parts = append(value.parts, shPart{lit: rest})
-	}
-	value.parts = append(value.parts, w.parts[1:]...)
-	if strings.HasSuffix(first[:i], "+") { // NAME+=…: the rest is not known here
-		value.parts = append(value.parts, shPart{opaque: true})
-	}
-	return strings.TrimSuffix(first[:i], "+"), value, true
 }

@@ -117,27 +117,38 @@ type textLine struct {
 // in between belong to nobody. Line breaks inside stay, so that numbers stay right.
 func joined(body string, line int) []textLine {
 	var out []textLine
-	open := false
+	var b strings.Builder
+	open, first := false, line
+	flush := func() {
+		out = append(out, textLine{b.String(), first})
+		b.Reset()
+	}
 	for l := range strings.Lines(body) {
 		l = strings.TrimRight(l, "\r\n")
-		switch {
-		case open && strings.HasPrefix(strings.TrimSpace(l), "#"):
-			out[len(out)-1].text += "\n"
-		case open:
-			out[len(out)-1].text += "\n" + l
-		default:
-			out = append(out, textLine{l, line})
-		}
-		last := &out[len(out)-1].text
-		if strings.HasPrefix(strings.TrimSpace(l), "#") {
-			line++
-			continue // a comment neither ends nor begins a continuation
-		}
-		t := strings.TrimRight(*last, " \t")
-		if open = strings.HasSuffix(t, `\`); open {
-			*last = t[:len(t)-1] + " "
+		comment := strings.HasPrefix(strings.TrimSpace(l), "#")
+		if open {
+			b.WriteByte('\n')
+		} else {
+			first = line
 		}
 		line++
+		if comment { // neither ends nor begins a continuation
+			if !open {
+				b.WriteString(l)
+				flush()
+			}
+			continue
+		}
+		t := strings.TrimRight(l, " \t")
+		if open = strings.HasSuffix(t, `\`); open {
+			b.WriteString(t[:len(t)-1] + " ")
+			continue
+		}
+		b.WriteString(l)
+		flush()
+	}
+	if open {
+		flush()
 	}
 	return out
 }

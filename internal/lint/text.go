@@ -20,6 +20,8 @@ type Options struct {
 	Quiet bool // the verdict line only
 }
 
+const maxNotes = 8
+
 // Formats are the forms that [Result.Write] knows.
 var Formats = []string{"text", "json", "lines"}
 
@@ -101,7 +103,11 @@ func (p *printer) result(r *Result) {
 	}
 	if len(r.Notes) > 0 {
 		fmt.Fprintf(p, "\n  %s\n", p.paint("1", p.pick("not followed", "未跟进")))
-		for _, n := range r.Notes {
+		for i, n := range r.Notes {
+			if i == maxNotes {
+				fmt.Fprintf(p, p.pick("    and %d more\n", "    另有 %d 处\n"), len(r.Notes)-i)
+				break
+			}
 			p.hanging("    ", fmt.Sprintf("%s:%d  ", n.Input, n.Line), n.Text)
 		}
 	}
@@ -227,7 +233,10 @@ func (p *printer) footer(r *Result) {
 	if p.Lang != "zh" && len(r.Inputs) == 1 {
 		foot = strings.Replace(foot, "1 inputs", "1 input", 1)
 	}
-	fmt.Fprintf(p, "\n  %s\n", p.paint("2", foot))
+	fmt.Fprintln(p)
+	for _, l := range layout.Wrap(foot, p.Width-2) {
+		fmt.Fprintf(p, "  %s\n", p.paint("2", l))
+	}
 	for _, in := range r.Inputs {
 		for _, pr := range in.Problems {
 			p.hanging("  ", lang.Say(p.Lang, lang.CouldNotRead)+"  ", in.Name+": "+pr)

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // Manifests of Kubernetes, compose, Ray, Ansible and CI systems name environment
@@ -15,19 +13,12 @@ import (
 // {name, value}, a list of NAME=VALUE, a mapping. The walk follows those keys wherever
 // they stand, so that a new kind of job needs nothing here.
 
-// tplMark stands for a template's expression, whose value nobody knows before it is rendered.
-const tplMark = "TEMPLATE__VALUE"
-
-var (
-	tplLine   = lazyre.New(`(?m)^[ \t]*(-[ \t]*)?\{\{[^\n]*\}\}[ \t]*$`)
-	tplInside = lazyre.New(`\{\{[^\n{}]*\}\}`)
-)
-
 func (r *reader) yaml(body string, line int) {
-	if strings.Contains(body, "{{") {
-		body = tplLine.ReplaceAllString(body, "")
-		body = tplInside.ReplaceAllString(body, tplMark)
+	template := strings.Contains(body, "{{")
+	if template {
+		body = untemplate(body)
 	}
+	before := len(r.settings)
 	dec, err := yaml.NewLoader(strings.NewReader(body))
 	for err == nil {
 		var doc yaml.Node
@@ -36,10 +27,19 @@ func (r *reader) yaml(body string, line int) {
 			w.document(&doc)
 		}
 	}
-	if !errors.Is(err, io.EOF) {
-		r.problem = "read yaml: " + strings.TrimPrefix(firstLine(err.Error()), "yaml: ")
-		r.yamlLines(body, line)
+	if errors.Is(err, io.EOF) {
+		return
 	}
+	switch {
+	case r.depth > 1: // inside of a script, which fills it in
+	case !mentions.MatchString(body): // nothing is lost
+	case template:
+		r.note(line, "template", "")
+	default:
+		r.problem = "read yaml: " + strings.TrimPrefix(firstLine(err.Error()), "go-yaml load error in ")
+	}
+	r.settings = r.settings[:before]
+	r.yamlLines(body, line)
 }
 
 func firstLine(s string) string {
@@ -50,38 +50,6 @@ func firstLine(s string) string {
 // json reads JSON and JSON with comments, as launch files of editors have them.
 func (r *reader) json(body string, line int) {
 	r.yaml(strings.ReplaceAll(stripComments(body), "\t", " "), line)
-}
-
-// stripComments blanks // and /* */ outside of strings and keeps the line breaks.
-func stripComments(s string) string {
-	b := []byte(s)
-	quote, comment := false, byte(0)
-	for i := 0; i < len(b); i++ {
-		next := byte(0)
-		if i+1 < len(b) {
-			next = b[i+1]
-		}
-		switch {
-		case comment == '/' && b[i] == '\n', comment == '*' && b[i] == '*' && next == '/':
-			if comment == '*' {
-				b[i], b[i+1] = ' ', ' '
-			}
-			comment = 0
-		case comment != 0:
-			if b[i] != '\n' {
-				b[i] = ' '
-			}
-		case quote && b[i] == '\\':
-			i++
-		case b[i] == '"':
-			quote = !quote
-		case !quote && b[i] == '/' && (next == '/' || next == '*'):
-			comment = next
-			b[i], b[i+1] = ' ', ' '
-			i++
-		}
-	}
-	return string(b)
 }
 
 type walker struct {
@@ -245,6 +213,9 @@ func (w *walker) env(key, v *yaml.Node) {
 				w.depth--
 				continue
 			}
+			if value.Tag == "!!null" {
+				continue // not set
+			}
 			if value.Kind != yaml.ScalarNode {
 				if !isName(name.Value) || strings.ToUpper(name.Value) != name.Value {
 					w.key(name, value) // env: of a chart may hold more than names
@@ -380,30 +351,5 @@ func (w *walker) configMap(data *yaml.Node) {
 			}
 			w.add(s)
 		}
-	}
-}
-
-var (
-	nameLine  = lazyre.New(`^\s*-?\s*name:\s*["']?([A-Z][A-Z0-9_]+)["']?\s*$`)
-	valueLine = lazyre.New(`^\s*-?\s*value:\s*(.*?)\s*$`)
-	mapLine   = lazyre.New(`^\s+([A-Z][A-Z0-9_]{3,}):\s*(.+?)\s*$`)
-)
-
-// yamlLines finds what it can in a manifest that does not parse.
-func (r *reader) yamlLines(body string, line int) {
-	n, name := line, ""
-	for l := range strings.Lines(body) {
-		l = strings.TrimRight(l, "\r\n")
-		if m := nameLine.FindStringSubmatch(l); m != nil {
-			name = m[1]
-		} else if m := valueLine.FindStringSubmatch(l); m != nil && name != "" {
-			v, known := dotenvValue(m[1])
-			r.add(Setting{Name: name, Value: v, Known: known, Line: n, Via: "env:", scope: session})
-			name = ""
-		} else if m := mapLine.FindStringSubmatch(l); m != nil {
-			v, known := dotenvValue(m[2])
-			r.add(Setting{Name: m[1], Value: v, Known: known, Line: n, Via: "env:", scope: session})
-		}
-		n++
 	}
 }
