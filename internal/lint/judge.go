@@ -299,8 +299,8 @@ func isOff(v string, p *catalog.Setting) bool {
 
 // unexported is NAME=VALUE in a script that no process inherits.
 func (j *judge) unexported(s *Setting) {
-	if j.rd.used[s.Name] {
-		return // handed on by the script itself, or a default that is read there
+	if n := j.env.Names[s.Name]; j.rd.used[s.Name] || j.pages[s.Name] == nil && n.Values == "any" {
+		return // handed on by the script itself, or a name of the script's own
 	}
 	level := LevelWarning
 	if j.rd.step == 0 {

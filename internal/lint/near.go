@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // distance is the number of slips between two words: a letter too many, too few, wrong,
@@ -128,16 +130,27 @@ func (j *judge) near(name string, owned bool) (string, bool) {
 	if !owned || len(name) < 13 {
 		limit = 1
 	}
-	n := nearest(name, j.names, limit)
+	names := j.names
+	if owned { // a slip in the middle leaves the beginning alone
+		p, _ := j.env.Prefix(name)
+		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+			q, _ := j.env.Prefix(n)
+			return q.Component != p.Component
+		})
+	}
+	n := nearest(name, names, limit)
 	if n == "" || onlyDigits(name, n) {
 		return "", false
 	}
 	page := j.pages[n] != nil
-	if !owned && !page {
+	if !owned && (!page || otherCCL.MatchString(name)) {
 		return "", false
 	}
 	return n, page && distance(name, n, 1) == 1
 }
+
+// otherCCL are the collective libraries of other makers, whose variables look like NCCL's.
+var otherCCL = lazyre.New(`^[A-Z]{1,2}CCL_`)
 
 // onlyDigits: names that differ in a number are two names, not a slip.
 func onlyDigits(a, b string) bool {
