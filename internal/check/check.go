@@ -148,7 +148,7 @@ func Weight(f *gpumedic.Finding, live bool) int {
 	switch {
 	case f.Role == gpumedic.RoleIncidental || f.Severity == gpumedic.SeverityInfo:
 		return gpumedic.ExitHealthy
-	case f.Severity == gpumedic.SeverityWarning, ofProgram(f) && (live || fromKernel(f)):
+	case f.Severity == gpumedic.SeverityWarning, f.OnlyNotices, ofProgram(f) && (live || fromKernel(f)):
 		return gpumedic.ExitWarning
 	}
 	return gpumedic.ExitFault

@@ -91,6 +91,9 @@ func unreadable(inputs []gpumedic.InputInfo) bool {
 	return len(inputs) == 0
 }
 
+// CatalogVersion names a catalog in a report.
+func CatalogVersion(cat *catalog.Catalog) string { return catalogName(cat) }
+
 func catalogName(c *catalog.Catalog) string {
 	return fmt.Sprintf("%d faults, %d matchers", len(c.Faults), len(c.Matchers))
 }
