@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	// offline wires source, scan, decode and diagnose for recorded input.
 	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/scan/section", "internal/source"},
 	// check judges readings, live or recorded, with the wiring of recorded input.
-	"internal/check": {"catalog", "internal/child", "internal/offline", "internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan/section", "internal/source"},
+	"internal/check": {"catalog", "internal/child", "internal/lint", "internal/offline", "internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan/section", "internal/source"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
 	// catalogdoc writes the pages of docs/faults from the catalog.
