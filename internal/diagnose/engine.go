@@ -160,6 +160,7 @@ func (e *Engine) world(lang string) *world {
 	for _, k := range keys {
 		w.signals = append(w.signals, *e.byKey[k])
 	}
+	ranks.Name(w.signals)
 	w.signals = append(w.signals, ranks.Compare(w.signals)...)
 	w.rank, w.step = order(w.signals)
 	w.topo = topo.Learn(w.signals)
