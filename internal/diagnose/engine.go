@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/node"
 	"github.com/gpumedic/gpumedic/internal/ranks"
 	"github.com/gpumedic/gpumedic/internal/topo"
 )
@@ -162,17 +163,18 @@ func (e *Engine) world(lang string) *world {
 	}
 	ranks.Name(w.signals)
 	w.signals = append(w.signals, ranks.Compare(w.signals)...)
+	w.signals = append(w.signals, node.Compare(w.signals)...)
 	w.rank, w.step = order(w.signals)
 	w.topo = topo.Learn(w.signals)
 	w.where = make([]place, len(w.signals))
 	for i := range w.signals {
 		w.where[i] = w.locate(&w.signals[i])
-		kind, node := w.signals[i].Kind, w.where[i].node
+		kind, on := w.signals[i].Kind, w.where[i].node
 		w.byKind[kind] = append(w.byKind[kind], i)
 		if w.byNode[kind] == nil {
 			w.byNode[kind] = map[string][]int{}
 		}
-		w.byNode[kind][node] = append(w.byNode[kind][node], i)
+		w.byNode[kind][on] = append(w.byNode[kind][on], i)
 		if w.signals[i].Field("caused_by") != "" || w.signals[i].Field("recovery") != "" {
 			w.verdict = append(w.verdict, i)
 		}

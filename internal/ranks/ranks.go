@@ -24,7 +24,6 @@ import (
 //	job.busy_rank        a rank was at work of its own while all others waited
 //	job.busy_before_wait what a rank was busy with ended before the others began to wait
 //	nccl.multi_node      NCCL runs on several hosts
-//	host.gpu_count_low   a command counted fewer GPUs than another line says the node has
 //
 // The evidence of an added signal is the line of the rank that stands apart.
 func Compare(signals []gpumedic.Signal) []gpumedic.Signal {
@@ -39,7 +38,6 @@ func Compare(signals []gpumedic.Signal) []gpumedic.Signal {
 	out = append(out, busyBefore(signals)...)
 	out = append(out, busyRank(signals)...)
 	out = append(out, hosts(signals)...)
-	out = append(out, gpuCounts(signals)...)
 	return out
 }
 

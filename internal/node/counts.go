@@ -1,4 +1,4 @@
-package ranks
+package node
 
 import (
 	"strconv"
@@ -31,12 +31,4 @@ func gpuCounts(signals []gpumedic.Signal) []gpumedic.Signal {
 		}
 	}
 	return out
-}
-
-// sameMachine: one named node, or one input where a node is not named.
-func sameMachine(a, b *gpumedic.Signal) bool {
-	if a.Subject.Node != "" && b.Subject.Node != "" {
-		return a.Subject.Node == b.Subject.Node
-	}
-	return a.Evidence.Input == b.Evidence.Input
 }
