@@ -35,6 +35,9 @@ func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piec
 	x.decode(m, sig)
 	sig.Kind = kindOf(m, sig.Fields)
 	pr.name(m, text, class)
+	if lo, hi := part.at+match.Mark[0], part.at+match.Mark[1]; lo < hi && lo >= start && hi <= end {
+		start, end = lo, hi
+	}
 	sig.Evidence = gpumedic.Evidence{Input: x.src.Name, Mark: mark(p.text, msg, start, end, m), Msg: max(msg.Off, 0)}
 	return pr
 }
