@@ -1,5 +1,6 @@
 // Package node says what no line of a machine says alone: that it has fewer GPUs than
-// another line expects, that it started without having been stopped. Like the engine
+// another line expects, that it started without having been stopped, that it has the
+// driver with which alone machines fail. Like the engine
 // that calls it, it is pure.
 package node
 
@@ -14,10 +15,12 @@ import (
 //
 //	host.gpu_count_low     a command counted fewer GPUs than another line says the node has
 //	kernel.unclean_reboot  the machine started again without having been stopped in order
+//	driver.version_fails_alone  of several nodes just those with this driver version fail
 //
 // The evidence of an added signal is the later of the lines.
 func Compare(signals []gpumedic.Signal) []gpumedic.Signal {
-	return append(gpuCounts(signals), uncleanReboots(signals)...)
+	out := append(gpuCounts(signals), uncleanReboots(signals)...)
+	return append(out, driverSplit(signals)...)
 }
 
 // derived is a signal on the line of s.

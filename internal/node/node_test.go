@@ -63,6 +63,13 @@ func TestCompare(t *testing.T) {
 		{"an extract of the kernel's lines", []string{"kernel.reboot"}, ""},
 		{"the beginning of the log", []string{"kernel.reboot at=1", "kernel.log_service_started"}, ""},
 		{"something else is out of order", []string{"xid.79!", "kernel.unclean_boot"}, seen},
+		{"the new driver alone fails", []string{"nvrm.driver_version version=580 node=a", "xid.119! node=a", "nvrm.driver_version version=570 node=b"}, "driver.version_fails_alone:fact"},
+		{"both nodes of the new driver fail", []string{"nvrm.driver_version version=580 node=a", "xid.119! node=a", "smi.driver_version driver=580 node=c", "xid.109! node=c", "nvrm.driver_version version=570 node=b"}, "driver.version_fails_alone:fact driver.version_fails_alone:fact"},
+		{"a quiet node has it too", []string{"nvrm.driver_version version=580 node=a", "xid.119! node=a", "nvrm.driver_version version=580 node=c", "nvrm.driver_version version=570 node=b"}, ""},
+		{"the old one fails too", []string{"nvrm.driver_version version=580 node=a", "xid.119! node=a", "nvrm.driver_version version=570 node=b", "xid.119! node=b"}, ""},
+		{"one version", []string{"nvrm.driver_version version=580 node=a", "xid.119! node=a", "nvrm.driver_version version=580 node=b"}, ""},
+		{"a failing node of unknown version", []string{"nvrm.driver_version version=580 node=a", "xid.119! node=a", "nvrm.driver_version version=570 node=b", "xid.119! node=c"}, ""},
+		{"no fault of the driver", []string{"nvrm.driver_version version=580 node=a", "xid.79! node=a", "nvrm.driver_version version=570 node=b"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := compared(c.in...); got != c.want {
