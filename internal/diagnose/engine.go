@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
@@ -112,6 +113,7 @@ type Conclusion struct {
 	Verdict     string
 	Findings    []gpumedic.Finding
 	Unexplained []gpumedic.Unexplained
+	Notes       []string
 }
 
 // world is one evaluation: the signals in canonical order and what is known about
@@ -127,6 +129,8 @@ type world struct {
 	byNode  map[string]map[string][]int // the same by kind and node: a fleet's log has thousands
 	verdict []int                       // signals in which the driver itself names a cause or a recovery
 	lang    string
+	ahead   map[string]time.Duration // clocks that differ, by host
+	notes   []string
 }
 
 // Conclude evaluates all signals added so far. It may be called again after more.
@@ -138,6 +142,7 @@ func (e *Engine) Conclude(lang string) Conclusion {
 	c := Conclusion{Findings: w.findings(roots, beaten)}
 	c.Unexplained = w.unexplained(roots)
 	c.Verdict = verdict(c)
+	c.Notes = w.notes
 	return c
 }
 
@@ -161,6 +166,7 @@ func (e *Engine) world(lang string) *world {
 	for _, k := range keys {
 		w.signals = append(w.signals, *e.byKey[k])
 	}
+	w.alignClocks()
 	ranks.Name(w.signals)
 	w.signals = append(w.signals, ranks.Compare(w.signals)...)
 	w.signals = append(w.signals, node.Compare(w.signals)...)

@@ -86,7 +86,7 @@ func driverSplit(signals []gpumedic.Signal) []gpumedic.Signal {
 		}
 		d := derived(line[node], "driver.version_fails_alone", gpumedic.LevelFact,
 			map[string]string{
-			"version": v, "other_versions": strings.Join(others, ", "), "failing_count": strconv.Itoa(failing), "quiet_count": strconv.Itoa(silent)})
+				"version": v, "other_versions": strings.Join(others, ", "), "failing_count": strconv.Itoa(failing), "quiet_count": strconv.Itoa(silent)})
 		d.First, d.Last = gpumedic.Stamp{}, gpumedic.Stamp{} // it holds for the whole time, not for that line's
 		out = append(out, d)
 	}
