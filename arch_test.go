@@ -43,7 +43,8 @@ var mayImport = map[string][]string{
 	"internal/series":         {"internal/lazyre"},
 	"internal/decode":         {"catalog", "internal/lazyre"},
 	"internal/ranks":          {},
-	"internal/diagnose":       {"catalog", "internal/ranks", "internal/topo", "internal/lazyre"},
+	"internal/node":           {}, // pure, like ranks: what lines of one machine say together
+	"internal/diagnose":       {"catalog", "internal/node", "internal/ranks", "internal/topo", "internal/lazyre"},
 	"internal/explain":        {"catalog", "internal/decode", "internal/lang", "internal/layout", "internal/lazyre"},
 	"internal/report":         {"internal/lang", "internal/layout", "internal/lazyre"},
 	// lint reads scripts and manifests, not logs: its parsers are its own, and its answer

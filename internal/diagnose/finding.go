@@ -101,7 +101,7 @@ func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
 	}
 	sort.Slice(f.Also, func(i, j int) bool { return f.Also[i].GPU.String() < f.Also[j].GPU.String() })
 	f.FirstSeen, f.LastSeen = w.span(h)
-	f.At = clockText(w.anchor(h).First)
+	f.At = clockText(w.stated(w.anchor(h), w.anchor(h).First))
 	f.Evidence = w.evidence(h)
 	f.Consequences = w.consequences(h)
 	f.Action, f.ActionWhy = w.action(h, beaten)

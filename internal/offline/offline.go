@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/gpumedic/gpumedic"
@@ -73,7 +74,7 @@ func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Option
 		Schema:  gpumedic.Schema,
 		Tool:    gpumedic.Tool{Version: Version(), Catalog: catalogName(d.cat)},
 		Verdict: c.Verdict, Inputs: res.Inputs, Findings: c.Findings, Unexplained: c.Unexplained,
-		Notes: d.cat.Notes,
+		Notes: slices.Concat(d.cat.Notes, c.Notes),
 	}
 	if r.Verdict == gpumedic.VerdictNoFault && unreadable(res.Inputs) {
 		r.Verdict = gpumedic.VerdictUnknown // unknown is not healthy
