@@ -71,7 +71,7 @@ func Collect(ctx context.Context, o CollectOptions) *Snapshot {
 	if docs[KernelName] = <-kernel; docs[KernelName] == nil {
 		delete(docs, KernelName)
 		w.Subject("node", "")
-		w.Absent("kernel.log", "neither /dev/kmsg nor the journal can be read: run as root")
+		w.Absent("kernel.log", "the kernel log was not read: root can, and members of adm or systemd-journal")
 	}
 	docs[ReadingsName] = doc.Bytes()
 	return &Snapshot{Docs: docs, Took: time.Since(begun)}

@@ -20,6 +20,7 @@ func AddSettings(n *report.Node, r *lint.Result) {
 		}
 		if f.Fault != "" {
 			n.Findings = append(n.Findings, f.Report())
+			n.Mild[len(n.Findings)-1] = f.Level != lint.LevelError
 			continue
 		}
 		n.Notes = append(n.Notes, f.Name+"="+f.Value+": "+f.Message)

@@ -19,6 +19,9 @@ type Node struct {
 	GPUs     []GPU    `json:"gpus"`
 	Unread   []Unread `json:"unread"`
 	Took     float64  `json:"took_s,omitempty"` // seconds for taking the readings
+	// Mild tells of each finding, by its place, that it leaves the node fit: a program's
+	// own fault, a thing to look at.
+	Mild map[int]bool `json:"-"`
 }
 
 // GPU is one row. Numbers that were not read are absent.
