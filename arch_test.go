@@ -52,6 +52,8 @@ var mayImport = map[string][]string{
 	"internal/check": {"catalog", "internal/child", "internal/offline", "internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan/section", "internal/source"},
 	// incident takes the action ladder, which the engine climbs too.
 	"internal/incident": {"catalog"},
+	// store alone knows SQLite; it writes what incident decides.
+	"internal/incident/store": {"internal/incident"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
 	// catalogdoc writes the pages of docs/faults from the catalog.
@@ -88,6 +90,17 @@ func TestImportTable(t *testing.T) {
 			}
 			if dir == "" && strings.Contains(imp, ".") {
 				t.Errorf("the glossary imports %q: only the standard library", imp)
+			}
+		}
+	}
+}
+
+// TestDatabaseStaysOut: what reads logs and judges them must not carry a database along.
+func TestDatabaseStaysOut(t *testing.T) {
+	for dir, imports := range packageImports(t) {
+		for _, imp := range imports {
+			if strings.HasPrefix(imp, "modernc.org/") && dir != "internal/incident/store" {
+				t.Errorf("%q imports %q: only internal/incident/store may", dir, imp)
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func (s *Step) take(v *sight, o *Observation) int64 {
 	news := i.news(v, o)
 	switch {
 	case news && span(i.Closed, s.now) > s.Policy.ReopenWindow:
-		return s.open(v, o, i.tomb())
+		return s.open(v, o, i.Tomb())
 	case news && !(i.Forced && i.Present && v.reading):
 		s.reopen(i, v, o)
 	default:

@@ -102,7 +102,7 @@ func (s *Step) merge(id, into int64, why string) {
 func (s *Step) before(id Identity) *Tomb {
 	for _, n := range slices.Backward(s.ids()) {
 		if i := s.book.Incidents[n]; !i.Live() && i.has(id) {
-			return i.tomb()
+			return i.Tomb()
 		}
 	}
 	for n := len(s.book.Tombs) - 1; n >= 0; n-- {
@@ -113,7 +113,8 @@ func (s *Step) before(id Identity) *Tomb {
 	return nil
 }
 
-func (i *Incident) tomb() *Tomb {
+// Tomb is what stays of the incident when its window is over.
+func (i *Incident) Tomb() *Tomb {
 	return &Tomb{ID: i.ID, Identity: i.Identity(), Last: i.Last, Mark: i.Mark, Present: i.Present}
 }
 
@@ -169,7 +170,7 @@ func (s *Step) Tick() {
 		i := s.book.Incidents[id]
 		if !i.Live() {
 			if span(i.Closed, s.now) > s.Policy.ReopenWindow && !s.Touched[id] {
-				s.book.Tombs = append(slices.Clip(s.book.Tombs), *i.tomb())
+				s.book.Tombs = append(slices.Clip(s.book.Tombs), *i.Tomb())
 				delete(s.book.Incidents, id)
 			}
 			continue

@@ -83,17 +83,17 @@ func fold(all []*sight, one func(a, b *sight) bool) []*sight {
 
 // compare orders sights by time, then by all that could make a difference.
 func (s *sight) compare(o *sight) int {
-	if !s.first.IsZero() && !o.first.IsZero() {
-		if c := s.first.Compare(o.first); c != 0 {
-			return c
-		}
-	}
 	return cmp.Or(
+		s.first.Compare(o.first),
 		strings.Compare(s.id.key(), o.id.key()),
 		cmp.Compare(s.f.Subject.Process.PID, o.f.Subject.Process.PID),
 		strings.Compare(s.f.Role, o.f.Role),
 		-strings.Compare(s.f.Title, o.f.Title),
 		cmp.Compare(s.count, o.count),
+		s.last.Compare(o.last),
+		slices.CompareFunc(s.evidence, o.evidence, func(a, b Evidence) int {
+			return cmp.Or(strings.Compare(a.Input, b.Input), cmp.Compare(a.Line, b.Line), strings.Compare(a.Signal, b.Signal))
+		}),
 	)
 }
 
