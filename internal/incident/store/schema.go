@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -113,8 +115,9 @@ func (s *Store) moveAside(ctx context.Context) (first int64, err error) {
 	}
 	next, ok := salvageNumber(ctx, aside)
 	if !ok {
-		n, _ := filepath.Glob(s.path + ".damaged-*Z*")
-		next = int64(10000*max(1, len(n)) + 1)
+		kept, _ := filepath.Glob(s.path + ".damaged-*")
+		kept = slices.DeleteFunc(kept, func(f string) bool { return strings.HasSuffix(f, "-wal") || strings.HasSuffix(f, "-shm") })
+		next = int64(10000*len(kept) + 1)
 	}
 	s.notes = append(s.notes, fmt.Sprintf("store %s was damaged and is kept as %s; a new one begins with incident %d, without what the old one held", s.path, aside, next))
 	return next, nil
