@@ -54,6 +54,7 @@ var mayImport = map[string][]string{
 	"internal/incident": {"catalog"},
 	// store alone knows SQLite; it writes what incident decides.
 	"internal/incident/store": {"internal/incident"},
+	"internal/incident/show":  {"catalog", "internal/incident", "internal/lang", "internal/layout"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
 	// catalogdoc writes the pages of docs/faults from the catalog.

@@ -70,6 +70,7 @@ func (s *Step) absorb(old *Incident, v *sight, o *Observation) *Incident {
 		fillGPU(&i.Subject.GPU, v.f.Subject.GPU)
 	}
 	i.describe(v)
+	i.Lang = o.Lang
 	if i.Live() {
 		i.follow(v.f.Action)
 	} else {

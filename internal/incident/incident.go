@@ -29,6 +29,7 @@ type Incident struct {
 	Scope      string             `json:"scope,omitempty"`
 	Title      string             `json:"title"`
 	Headline   string             `json:"headline,omitempty"`
+	Lang       string             `json:"lang,omitempty"` // of Title and Headline
 	Layer      string             `json:"layer"`
 	Class      string             `json:"class"`
 	Component  string             `json:"component"`

@@ -110,6 +110,7 @@ func (s *Step) open(v *sight, o *Observation, before *Tomb) int64 {
 		i.Previous = before.ID
 	}
 	i.describe(v)
+	i.Lang = o.Lang
 	i.BaseAction, i.Action = v.f.Action, v.f.Action
 	s.count(i, v, o)
 	i.Subject = v.f.Subject

@@ -73,6 +73,7 @@ func (s *Step) revise(id int64, v *sight, o *Observation) {
 	i.BaseAction, i.Action, i.ActionWhy = v.f.Action, v.f.Action, v.f.ActionWhy
 	i.Subject = v.f.Subject
 	i.describe(v)
+	i.Lang = o.Lang
 	i.setAction(v.f.Action)
 	i.Count = max(i.Count, v.count)
 	i.Mark = Mark{Run: o.Run, Count: v.count}

@@ -20,6 +20,7 @@ type Observation struct {
 	Run       string
 	Continues bool
 	Boot      string // boot id
+	Lang      string // of the findings' texts
 	// Partial: the answer does not cover everything that is watched (a source was not
 	// read), so that what it lacks is not gone.
 	Partial     bool
