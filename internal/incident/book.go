@@ -2,7 +2,6 @@ package incident
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -100,7 +99,7 @@ func (s *Step) clockBack(by time.Duration) {
 			}
 		}
 	}
-	s.node(KindClock, fmt.Sprintf("the clock went back by %s, from %s", by.Round(time.Second), s.base.Now.Format(time.RFC3339)), nil)
+	s.node(KindClock, say("the clock went back by %s, from %s", "系统时钟回拨了 %s，此前为 %s", lasting(by), s.base.Now.Format(time.RFC3339)), nil)
 }
 
 // ids are those of the incidents in order.
@@ -118,7 +117,7 @@ func (s *Step) edit(id int64) *Incident {
 }
 
 // event records a transition to a state; to == "" keeps it.
-func (s *Step) event(i *Incident, kind string, to State, who, why string, detail map[string]any) {
+func (s *Step) event(i *Incident, kind string, to State, who string, why text, detail map[string]any) {
 	from := i.State
 	if to == "" {
 		to = from
@@ -126,23 +125,23 @@ func (s *Step) event(i *Incident, kind string, to State, who, why string, detail
 	i.State = to
 	i.Updated = s.now
 	s.Touched[i.ID] = true
-	s.Events = append(s.Events, Event{Incident: i.ID, At: s.now, Kind: kind, From: from, To: to, Who: who, Why: why, Detail: detail})
+	s.Events = append(s.Events, Event{Incident: i.ID, At: s.now, Kind: kind, From: from, To: to, Who: who, Why: why.en, WhyZH: why.zh, Detail: detail})
 	if i.Visible {
 		s.change(i, kind, who, why)
 	}
 	if inHistory[kind] && !i.Subject.GPU.IsZero() && i.Visible {
 		s.History = append(s.History, HistoryRow{At: s.now, Node: i.Subject.Node, GPU: i.Subject.GPU, Kind: kind,
-			Incident: i.ID, Fault: i.Fault, Text: why, Detail: detail})
+			Incident: i.ID, Fault: i.Fault, Text: why.en, TextZH: why.zh, Detail: detail})
 	}
 }
 
 // change tells outlets. A silenced incident still has its changes, marked so.
-func (s *Step) change(i *Incident, kind, who, why string) {
-	s.Changes = append(s.Changes, Change{ID: i.ID, At: s.now, Kind: kind, Who: who, Why: why, Silenced: i.SilencedBy != 0, Incident: i.clone()})
+func (s *Step) change(i *Incident, kind, who string, why text) {
+	s.Changes = append(s.Changes, Change{ID: i.ID, At: s.now, Kind: kind, Who: who, Why: why.en, WhyZH: why.zh, Silenced: i.SilencedBy != 0, Incident: i.clone()})
 }
 
 // node records what concerns no incident.
-func (s *Step) node(kind, why string, detail map[string]any) {
-	s.Events = append(s.Events, Event{At: s.now, Kind: kind, Who: Self, Why: why, Detail: detail})
-	s.Changes = append(s.Changes, Change{At: s.now, Kind: kind, Who: Self, Why: why})
+func (s *Step) node(kind string, why text, detail map[string]any) {
+	s.Events = append(s.Events, Event{At: s.now, Kind: kind, Who: Self, Why: why.en, WhyZH: why.zh, Detail: detail})
+	s.Changes = append(s.Changes, Change{At: s.now, Kind: kind, Who: Self, Why: why.en, WhyZH: why.zh})
 }

@@ -59,7 +59,7 @@ func (s *Step) Ack(id int64, who, why string) error {
 		return fmt.Errorf("acknowledge incident %d: %w: it is %s", id, ErrState, i.State)
 	}
 	s.show(i)
-	s.event(i, KindAcknowledged, Acknowledged, who, why, nil)
+	s.event(i, KindAcknowledged, Acknowledged, who, plain(why), nil)
 	return nil
 }
 
@@ -80,7 +80,7 @@ func (s *Step) Act(id int64, action, who, why string) error {
 		return fmt.Errorf("act on incident %d: %w: a repair is going on", id, ErrState)
 	}
 	s.show(i)
-	s.event(i, KindActing, Acting, who, why, map[string]any{"action": action})
+	s.event(i, KindActing, Acting, who, plain(why), map[string]any{"action": action})
 	return nil
 }
 
@@ -94,11 +94,11 @@ func (s *Step) Acted(id int64, ok bool, who, why string) error {
 		return fmt.Errorf("end repair of incident %d: %w: it is %s", id, ErrState, i.State)
 	}
 	if !ok {
-		s.event(i, KindActFailed, Open, who, why, nil)
+		s.event(i, KindActFailed, Open, who, plain(why), nil)
 		return nil
 	}
 	i.Acted, i.Verified, i.Attempts = s.now, time.Time{}, 0
-	s.event(i, KindActed, Verifying, who, why, nil)
+	s.event(i, KindActed, Verifying, who, plain(why), nil)
 	return nil
 }
 
@@ -141,16 +141,17 @@ func (s *Step) verify(i *Incident, v Verification, who string) {
 	}
 	if v.Passed {
 		i.Verified = s.now
-		s.event(i, KindVerified, Verifying, who, fmt.Sprintf("%d checks passed", len(v.Checks)), detail)
+		s.event(i, KindVerified, Verifying, who, say("checks passed: %d", "%d 项检查通过", len(v.Checks)), detail)
 		return
 	}
 	i.Verified = time.Time{}
-	why := "no check was run"
+	why := say("no check was run", "没有执行任何检查")
 	if len(wrong) > 0 {
-		why = "not passed: " + strings.Join(wrong, "; ")
+		why = say("not passed: %s", "未通过：%s", strings.Join(wrong, "; "))
 	}
 	s.event(i, KindVerifyFailed, Open, who, why, detail)
-	if !i.Acted.IsZero() {
+	// A check that could not be read says nothing against the repair.
+	if failed := func(c CheckResult) bool { return c.Result == Failed }; !i.Acted.IsZero() && slices.ContainsFunc(v.Checks, failed) {
 		s.escalate(i, i.Level+1)
 	}
 }
@@ -171,7 +172,7 @@ func (s *Step) Close(id int64, force bool, who, why string) error {
 	i.Forced = force && i.Verified.IsZero()
 	i.Closed = s.now
 	detail := map[string]any{"forced": i.Forced}
-	s.event(i, KindClosed, Closed, who, why, detail)
+	s.event(i, KindClosed, Closed, who, plain(why), detail)
 	return nil
 }
 
@@ -189,6 +190,6 @@ func (s *Step) Reopen(id int64, who, why string) error {
 	i.Attempts, i.Active = 0, s.now
 	i.Reopens++
 	s.show(i)
-	s.event(i, KindReopened, Open, who, why, nil)
+	s.event(i, KindReopened, Open, who, plain(why), nil)
 	return nil
 }

@@ -49,6 +49,7 @@ type Event struct {
 	To       State          `json:"to,omitempty"`
 	Who      string         `json:"who"`
 	Why      string         `json:"why,omitempty"`
+	WhyZH    string         `json:"why_zh,omitempty"` // the program's own reasons in Chinese
 	Detail   map[string]any `json:"detail,omitempty"`
 }
 
@@ -61,6 +62,7 @@ type Change struct {
 	Kind     string    `json:"kind"`
 	Who      string    `json:"who"`
 	Why      string    `json:"why,omitempty"`
+	WhyZH    string    `json:"why_zh,omitempty"`
 	Silenced bool      `json:"silenced"`
 	Incident *Incident `json:"incident,omitempty"`
 }
@@ -75,6 +77,7 @@ type HistoryRow struct {
 	Incident int64          `json:"incident,omitempty"`
 	Fault    string         `json:"fault,omitempty"`
 	Text     string         `json:"text,omitempty"`
+	TextZH   string         `json:"text_zh,omitempty"`
 	Detail   map[string]any `json:"detail,omitempty"`
 }
 

@@ -64,9 +64,9 @@ type Incident struct {
 	Active       time.Time `json:"active"` // when news of it last came in
 
 	Action     string `json:"action"`
-	BaseAction string `json:"base_action"` // before any step up the ladder
-	ActionWhy  string `json:"action_why,omitempty"`
-	Level      int    `json:"level,omitempty"` // steps up the ladder
+	BaseAction string `json:"base_action"`          // before any step up the ladder
+	ActionWhy  string `json:"action_why,omitempty"` // the engine's reason
+	Level      int    `json:"level,omitempty"`      // steps up the ladder
 
 	Acted       time.Time    `json:"acted,omitzero"`    // last repair
 	Attempts    int          `json:"attempts"`          // verifications since then
@@ -89,6 +89,8 @@ type Incident struct {
 type Confounder struct {
 	At   time.Time `json:"at"`
 	What string    `json:"what"`
+	// WhatZH is the same in Chinese.
+	WhatZH string `json:"what_zh,omitempty"`
 }
 
 // Evidence is one signal of the sample that an incident keeps.

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 // Observe takes one answer of the engine. The same answer again changes nothing.
 func (s *Step) Observe(o Observation) {
 	s.restarted(o.Boot)
-	all := o.sights(s.Policy.IsReading)
+	all := o.sights(s.book, s.Policy.IsReading)
 	for _, v := range all {
 		s.join(v)
 	}
@@ -56,7 +55,7 @@ func (s *Step) join(v *sight) {
 		case first == nil:
 			first = i
 		default:
-			s.merge(id, first.ID, "the same fault under another name of the GPU")
+			s.merge(id, first.ID, say("the same fault under another name of the GPU", "同一故障，GPU 的另一名称"))
 			fillGPU(&s.edit(first.ID).Subject.GPU, i.Subject.GPU)
 			first = s.book.Incidents[first.ID]
 		}
@@ -120,9 +119,9 @@ func (s *Step) open(v *sight, o *Observation, before *Tomb) int64 {
 		i.Shown = s.now
 	}
 	i.SilencedBy = s.book.silence(i, s.now)
-	why := ""
+	why := text{}
 	if i.Previous != 0 {
-		why = fmt.Sprintf("it was incident %d before", i.Previous)
+		why = say("it was incident %d before", "此前曾为事件 %d", i.Previous)
 	}
 	s.event(i, KindOpened, Open, Self, why, nil)
 	return id
@@ -134,7 +133,7 @@ func (s *Step) update(old *Incident, v *sight, o *Observation) {
 	gap := old.gap(v, s.now)
 	i := s.absorb(old, v, o)
 	if i.Action != old.Action {
-		s.event(i, KindAction, "", Self, old.Action+" → "+i.Action, nil)
+		s.event(i, KindAction, "", Self, plain(old.Action+" → "+i.Action), fromTo(old.Action, i.Action))
 	}
 	if !i.Present {
 		s.returned(s.edit(i.ID))
@@ -151,10 +150,10 @@ func (s *Step) worsen(id int64, to string) {
 	if severityRank(to) <= severityRank(i.Severity) {
 		return
 	}
-	why := i.Severity + " became " + to
 	i = s.edit(id)
+	from := i.Severity
 	i.Severity = to
-	s.event(i, KindWorse, "", Self, why, nil)
+	s.event(i, KindWorse, "", Self, plain(from+" → "+to), fromTo(from, to))
 }
 
 // recur handles news of a live incident: what is verified is so no longer, and a new
@@ -168,10 +167,10 @@ func (s *Step) recur(i *Incident, gap time.Duration) {
 	}
 	switch {
 	case i.State == Verifying:
-		s.event(i, KindRecurred, Open, Self, "it came back while the repair was being verified", nil)
+		s.event(i, KindRecurred, Open, Self, say("it came back while the repair was being verified", "复核期间再次出现"), nil)
 		s.escalate(i, max(1, i.Level+1))
 	case again && i.State != Acting:
-		s.event(i, KindRecurred, "", Self, fmt.Sprintf("occurrence %d, after %s of quiet", i.Occurrences, gap.Round(time.Second)), nil)
+		s.event(i, KindRecurred, "", Self, say("occurrence %d, after %s of quiet", "第 %d 次发作，此前平静了 %s", i.Occurrences, lasting(gap)), nil)
 		s.escalate(i, max(1, i.Level))
 	}
 }
@@ -190,7 +189,7 @@ func (s *Step) reopen(i *Incident, v *sight, o *Observation) {
 	if !i.Visible && s.Policy.delay(i) == 0 {
 		i.Visible, i.Shown = true, s.now
 	}
-	s.event(i, KindReopened, Open, Self, fmt.Sprintf("it came back %s after it was closed", quiet.Round(time.Second)), nil)
+	s.event(i, KindReopened, Open, Self, say("it came back %s after it was closed", "关闭 %s后复发", lasting(quiet)), nil)
 	if i.Visible {
 		s.escalate(i, i.Level+1)
 	}
@@ -206,8 +205,8 @@ func (s *Step) escalate(i *Incident, level int) {
 	i.Level = level
 	before := i.Action
 	if i.setAction(i.BaseAction); i.Action != before {
-		i.ActionWhy = fmt.Sprintf("it happened %d times", i.Occurrences)
-		s.event(i, KindEscalated, "", Self, before+" → "+i.Action, nil)
+		i.ActionWhy = ""
+		s.event(i, KindEscalated, "", Self, plain(before+" → "+i.Action), fromTo(before, i.Action))
 	}
 }
 

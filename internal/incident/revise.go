@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -17,16 +16,16 @@ func (s *Step) restarted(boot string) {
 	if s.book.Boot != "" {
 		for _, id := range s.ids() {
 			if s.book.Incidents[id].Live() {
-				s.confound(id, "the node was restarted")
+				s.confound(id, say("the node was restarted", "节点重启过"))
 			}
 		}
 	}
 	s.book.Boot = boot
 }
 
-func (s *Step) confound(id int64, what string) {
+func (s *Step) confound(id int64, what text) {
 	i := s.edit(id)
-	i.Confounders = append(i.Confounders, Confounder{At: s.now, What: what})
+	i.Confounders = append(i.Confounders, Confounder{At: s.now, What: what.en, WhatZH: what.zh})
 	if over := len(i.Confounders) - maxConfounders; over > 0 {
 		i.Confounders = slices.Delete(i.Confounders, 0, over)
 	}
@@ -88,15 +87,15 @@ func (s *Step) revise(id int64, v *sight, o *Observation) {
 	if !i.Visible && s.Policy.delay(i) == 0 {
 		i.Visible, i.Shown = true, s.now
 	}
-	s.event(i, KindRevised, to, Self, from+" → "+v.f.Fault, map[string]any{"from": from, "to": v.f.Fault})
+	s.event(i, KindRevised, to, Self, plain(from+" → "+v.f.Fault), fromTo(from, v.f.Fault))
 }
 
 // merge closes an incident that turned out to be part of another.
-func (s *Step) merge(id, into int64, why string) {
+func (s *Step) merge(id, into int64, why text) {
 	i := s.edit(id)
 	i.MergedInto = into
 	i.Closed = s.now
-	s.event(i, KindClosed, Closed, Self, fmt.Sprintf("part of incident %d: %s", into, why), nil)
+	s.event(i, KindClosed, Closed, Self, say("part of incident %d: %s", "并入事件 %d：%s", into, why), nil)
 }
 
 // before finds what is known of an earlier, closed incident of an identity.
@@ -130,7 +129,7 @@ func (s *Step) absent(seen map[int64]bool, all []*sight) {
 		if i.Live() {
 			n := slices.IndexFunc(all, func(v *sight) bool { return v.owner != 0 && v.explains(i) })
 			if n >= 0 && s.book.Incidents[all[n].owner].Live() {
-				s.merge(id, all[n].owner, all[n].f.Fault+" explains it")
+				s.merge(id, all[n].owner, say("%s explains it", "可由 %s 解释", all[n].f.Fault))
 				continue
 			}
 		}
@@ -138,7 +137,7 @@ func (s *Step) absent(seen map[int64]bool, all []*sight) {
 			i = s.edit(id)
 			i.Present, i.AbsentSince = false, s.now
 			if i.Live() && i.Visible && !i.Flapping {
-				s.event(i, KindCleared, "", Self, "the condition is gone; the cause may not be", nil)
+				s.event(i, KindCleared, "", Self, say("the condition is gone; the cause may not be", "现象已消失，原因未必消除"), nil)
 			}
 		}
 	}
@@ -158,9 +157,9 @@ func (s *Step) returned(i *Incident) {
 		if !i.Visible {
 			i.Visible, i.Shown = true, s.now
 		}
-		s.event(i, KindFlapping, "", Self, fmt.Sprintf("it came and went %d times in %s", i.Flaps, span(i.FlapsSince, s.now).Round(time.Second)), nil)
+		s.event(i, KindFlapping, "", Self, say("it came and went %d times in %s", "%[2]s内反复出现 %[1]d 次", i.Flaps, lasting(span(i.FlapsSince, s.now))), nil)
 	case i.Visible:
-		s.event(i, KindReturned, "", Self, "", nil)
+		s.event(i, KindReturned, "", Self, text{}, nil)
 	}
 }
 
@@ -191,11 +190,11 @@ func (s *Step) tickVisible(i *Incident) {
 	case i.Present && span(i.PresentSince, s.now) >= s.Policy.delay(i):
 		i = s.edit(i.ID)
 		i.Visible, i.Shown = true, s.now
-		s.event(i, KindVisible, "", Self, "it lasted "+span(i.PresentSince, s.now).Round(time.Second).String(), nil)
+		s.event(i, KindVisible, "", Self, say("it lasted %s", "已持续 %s", lasting(span(i.PresentSince, s.now))), nil)
 	case !i.Present && span(i.AbsentSince, s.now) >= s.Policy.FlapWindow:
 		i = s.edit(i.ID)
 		i.Closed = s.now
-		s.event(i, KindClosed, Closed, Self, "it was gone before it had lasted long enough to be told", nil)
+		s.event(i, KindClosed, Closed, Self, say("it was gone before it had lasted long enough to be told", "持续时间未达到通知阈值即已消失"), nil)
 	}
 }
 
@@ -206,9 +205,9 @@ func (s *Step) tickQuiet(i *Incident) {
 		i.Layer != "software" && i.Fault != Unexplained || i.Transient && i.Present || i.Severity == gpumedic.SeverityCritical {
 		return
 	}
-	what := fmt.Sprintf("quiet for %s since it last happened", quiet.Round(time.Minute))
+	what := say("quiet for %s since it last happened", "最近一次出现后已平静 %s", lasting(quiet))
 	i = s.edit(i.ID)
-	s.verify(i, Verification{Started: i.Active, Checks: []CheckResult{{Check: what, Result: Passed}}}, Self)
+	s.verify(i, Verification{Started: i.Active, Checks: []CheckResult{{Check: what.en, Result: Passed}}}, Self)
 	i.Closed = s.now
 	s.event(i, KindClosed, Closed, Self, what, nil)
 }

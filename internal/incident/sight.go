@@ -46,14 +46,14 @@ type sight struct {
 
 // sights puts an answer together by identity, in an order that does not depend on that
 // of the answer.
-func (o *Observation) sights(isReading func(string) bool) []*sight {
+func (o *Observation) sights(b *Book, isReading func(string) bool) []*sight {
 	var all []*sight
 	for n := range o.Findings {
 		f := &o.Findings[n]
 		if f.Role == gpumedic.RoleIncidental {
 			continue
 		}
-		all = append(all, sightOf(f, o.Node, isReading))
+		all = append(all, b.sightOf(f, o.Node, isReading))
 	}
 	for _, u := range o.Unexplained {
 		all = append(all, unexplainedSight(u, o.Node, isReading))
@@ -98,11 +98,12 @@ func (s *sight) compare(o *sight) int {
 	)
 }
 
-func sightOf(f *gpumedic.Finding, node string, isReading func(string) bool) *sight {
+func (b *Book) sightOf(f *gpumedic.Finding, node string, isReading func(string) bool) *sight {
 	s := &sight{f: *f, also: f.Also, count: max(1, f.Count), reading: len(f.Evidence) > 0, covers: map[string]bool{}, beat: map[string]bool{}}
 	if s.f.Subject.Node == "" {
 		s.f.Subject.Node = node
 	}
+	b.nameCard(s.f.Subject.Node, &s.f.Subject.GPU)
 	s.id = identity(f.Fault, f.Case, f.Scope, f.Layer, s.f.Subject)
 	s.first, s.last = moment(f.FirstSeen), moment(f.LastSeen)
 	for _, e := range f.Evidence {

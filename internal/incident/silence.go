@@ -42,7 +42,7 @@ func (s *Step) Silence(x Silence) (int64, error) {
 	x.Created, x.Until, x.Ended = s.now, x.Until.UTC().Round(0), time.Time{}
 	s.book.Silences = append(s.book.Silences, x)
 	s.Silenced = append(s.Silenced, x)
-	s.applySilences(x.Who, x.Why)
+	s.applySilences(x.Who, plain(x.Why))
 	return x.ID, nil
 }
 
@@ -53,7 +53,7 @@ func (s *Step) EndSilence(id int64, who, why string) error {
 		return fmt.Errorf("end silence %d: %w in force", id, ErrNotFound)
 	}
 	s.dropSilence(n)
-	s.applySilences(who, why)
+	s.applySilences(who, plain(why))
 	return nil
 }
 
@@ -73,11 +73,11 @@ func (s *Step) endSilences() {
 		}
 	}
 	if ended {
-		s.applySilences(Self, "the silence is over")
+		s.applySilences(Self, say("the silence is over", "静默已到期"))
 	}
 }
 
-func (s *Step) applySilences(who, why string) {
+func (s *Step) applySilences(who string, why text) {
 	for _, id := range s.ids() {
 		i := s.book.Incidents[id]
 		by := s.book.silence(i, s.now)

@@ -39,11 +39,12 @@ func WriteHistory(w io.Writer, h *History, o Options) error {
 			card = r.GPU.Serial
 			fmt.Fprintf(p, "%s %s\n", p.pick("serial", "序列号"), layout.Printable(card))
 		}
-		text := r.Text
+		note := p.pick(r.Text, firstOf(r.TextZH, r.Text))
+		text := note
 		if r.Incident != 0 {
 			text = fmt.Sprintf(p.pick("incident %d", "事件 %d"), r.Incident) + " · " + r.Fault
-			if r.Text != "" {
-				text += p.pick(": ", "：") + r.Text
+			if note != "" {
+				text += p.pick(": ", "：") + note
 			}
 		}
 		if r.GPU.PCI != slot && r.GPU.PCI != "" {
@@ -60,8 +61,7 @@ func (p *printer) card(c incident.Card) {
 	if !c.Present {
 		where = p.pick("not in this node now, last in slot ", "目前不在本节点，上次位于槽位 ") + c.GPU.PCI
 	}
-	text := firstOf(c.Name, "GPU") + " · " + names(c.GPU)
-	p.hang("", text)
+	p.dots("", append([]string{firstOf(c.Name, "GPU")}, names(c.GPU)...))
 	p.hang("", where)
 	if c.Driver != "" {
 		p.hang("", p.pick("driver ", "驱动 ")+c.Driver+vbios(c))

@@ -122,7 +122,7 @@ func (p *printer) listed(i *incident.Incident) {
 	indent := strings.Repeat(" ", len(number))
 	fmt.Fprintln(p)
 	p.hang(number, p.what(i))
-	p.hang(indent, strings.Join(p.marks(i), " · "))
+	p.dots(indent, p.marks(i))
 	if i.Live() {
 		p.hang(indent+p.pick("do: ", "处理："), lang.Action(p.Lang, i.Action))
 	}

@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,18 +49,16 @@ func (p *printer) head(i *incident.Incident) {
 	label := lang.Say(p.Lang, word)
 	p.verdict(label, colour, p.what(i))
 	indent := strings.Repeat(" ", layout.Cells(label)+2)
-	p.hang(indent, strings.Join(append([]string{p.pick("incident ", "事件 ") + strconv.FormatInt(i.ID, 10)}, p.marks(i)...), " · "))
+	p.dots(indent, append([]string{p.pick("incident ", "事件 ") + strconv.FormatInt(i.ID, 10)}, p.marks(i)...))
 	fmt.Fprintln(p)
 }
 
 func (p *printer) facts(i *incident.Incident) {
-	line := func(en, zh, text string) {
-		if text != "" {
-			p.hang("  "+layout.Pad(p.pick(en, zh), 12), text)
-		}
+	line := func(en, zh string, parts ...string) {
+		p.dots("  "+layout.Pad(p.pick(en, zh), 12), slices.DeleteFunc(parts, func(s string) bool { return s == "" }))
 	}
-	line("fault", "故障", strings.Trim(i.Fault+" "+i.Case, " ")+p.pick(" · ", " · ")+lang.Term(p.Lang, i.Layer)+" · "+lang.Term(p.Lang, i.Class))
-	line("gpu", "GPU", names(i.Subject.GPU))
+	line("fault", "故障", strings.Trim(i.Fault+" "+i.Case, " "), lang.Term(p.Lang, i.Layer), lang.Term(p.Lang, i.Class))
+	line("gpu", "GPU", names(i.Subject.GPU)...)
 	seen := p.times(i.Count)
 	if i.Occurrences > 1 {
 		seen += fmt.Sprintf(p.pick(" in %d bursts", "，分 %d 次发作"), i.Occurrences)
@@ -77,17 +76,17 @@ func (p *printer) facts(i *incident.Incident) {
 		if n > 0 {
 			en, zh = "", ""
 		}
-		line(en, zh, p.victim(v))
+		line(en, zh, p.victim(v)...)
 	}
 	for _, c := range i.Confounders {
-		line("but", "干扰", p.time(c.At)+" "+c.What)
+		line("but", "干扰", p.time(c.At)+" "+p.pick(c.What, firstOf(c.WhatZH, c.What)))
 	}
 	if i.Previous != 0 {
 		line("before", "此前", fmt.Sprintf(p.pick("incident %d", "事件 %d"), i.Previous))
 	}
 }
 
-func names(g gpumedic.GPU) string {
+func names(g gpumedic.GPU) []string {
 	out := []string{}
 	for _, s := range []string{g.PCI, g.UUID} {
 		if s != "" {
@@ -98,12 +97,12 @@ func names(g gpumedic.GPU) string {
 		out = append(out, "serial "+g.Serial)
 	}
 	if len(out) == 0 {
-		return g.String()
+		out = append(out, g.String())
 	}
-	return strings.Join(out, " · ")
+	return out
 }
 
-func (p *printer) victim(v incident.Attribution) string {
+func (p *printer) victim(v incident.Attribution) []string {
 	var out []string
 	add := func(label, s string) {
 		if s != "" {
@@ -122,7 +121,7 @@ func (p *printer) victim(v incident.Attribution) string {
 	add(p.pick("container ", "容器 "), v.Container)
 	add(p.pick("unit ", "服务 "), v.Unit)
 	add(p.pick("user ", "用户 "), v.User)
-	return strings.Join(out, " · ")
+	return out
 }
 
 func (p *printer) evidence(i *incident.Incident) {
@@ -149,8 +148,15 @@ func (p *printer) evidence(i *incident.Incident) {
 func (p *printer) todo(i *incident.Incident) {
 	fmt.Fprintln(p)
 	do := lang.Action(p.Lang, i.Action)
-	if i.ActionWhy != "" {
-		do += p.pick(" (", "（") + i.ActionWhy + p.pick(")", "）")
+	why := ""
+	switch {
+	case i.Level > 0:
+		why = fmt.Sprintf(p.pick("one step up: it happened %d times", "已升级：发生过 %d 次"), i.Occurrences)
+	case i.Lang == p.Lang:
+		why = i.ActionWhy
+	}
+	if why != "" {
+		do += p.pick(" (", "（") + why + p.pick(")", "）")
 	}
 	p.hang("  "+layout.Pad(lang.Say(p.Lang, lang.Do), 12), do)
 	f := p.fault(i)
@@ -216,7 +222,7 @@ func (p *printer) verifications(list []incident.Verification) {
 			p.hang("      ", p.pick(c.Result, resultZH[c.Result])+p.pick(": ", "：")+c.Check+p.readings(c))
 		}
 		for _, c := range v.Confounders {
-			p.hang("      ", p.pick("but: ", "干扰：")+c.What)
+			p.hang("      ", p.pick("but: ", "干扰：")+p.pick(c.What, firstOf(c.WhatZH, c.What)))
 		}
 	}
 }
@@ -240,6 +246,19 @@ func (p *printer) readings(c incident.CheckResult) string {
 	return p.pick(" (", "（") + strings.Join(out, p.pick(", ", "，")) + p.pick(")", "）")
 }
 
+// why is the reason of an event in the reader's language.
+func (p *printer) why(e incident.Event) string {
+	from, _ := e.Detail["from"].(string)
+	to, _ := e.Detail["to"].(string)
+	switch e.Kind {
+	case incident.KindAction, incident.KindEscalated:
+		return lang.Action(p.Lang, from) + " → " + lang.Action(p.Lang, to)
+	case incident.KindWorse:
+		return p.severity(from) + " → " + p.severity(to)
+	}
+	return p.pick(e.Why, firstOf(e.WhyZH, e.Why))
+}
+
 func (p *printer) timeLine(events []incident.Event) {
 	fmt.Fprintf(p, "\n  %s\n", p.pick("time line", "时间线"))
 	if over := len(events) - maxEvents; over > 0 {
@@ -248,8 +267,8 @@ func (p *printer) timeLine(events []incident.Event) {
 	}
 	for _, e := range events {
 		text := e.Who
-		if e.Why != "" {
-			text += p.pick(": ", "：") + e.Why
+		if why := p.why(e); why != "" {
+			text += p.pick(": ", "：") + why
 		}
 		p.hang("    "+p.time(e.At)+"  "+layout.Pad(p.kind(e.Kind), 14), text)
 	}

@@ -74,6 +74,33 @@ func (p *printer) hang(label, text string) {
 	}
 }
 
+// dots joins parts with " · " and breaks lines between parts, not within one.
+func (p *printer) dots(label string, parts []string) {
+	indent := layout.Cells(label)
+	line, first := "", true
+	flush := func() {
+		if !first {
+			label = strings.Repeat(" ", indent)
+		}
+		first = false
+		p.hang(label, line)
+	}
+	for _, part := range parts {
+		next := part
+		if line != "" {
+			next = line + " · " + part
+		}
+		if line != "" && layout.Cells(layout.Printable(next)) > p.Width-indent {
+			flush()
+			next = part
+		}
+		line = next
+	}
+	if line != "" {
+		flush()
+	}
+}
+
 // command stands on a line of its own, unbroken, so that it can be pasted.
 func (p *printer) command(indent int, s string) {
 	fmt.Fprintf(p, "%s%s\n", strings.Repeat(" ", indent), layout.Printable(s))

@@ -62,11 +62,11 @@ func (s *Store) Incident(ctx context.Context, id int64) (*incident.Incident, err
 // Events returns the audit of an incident in order; 0 is the node's.
 func (s *Store) Events(ctx context.Context, id int64) ([]incident.Event, error) {
 	out := []incident.Event{}
-	err := each(ctx, s.read, "SELECT seq,at,kind,from_state,to_state,who,why,detail FROM events WHERE incident=? ORDER BY seq", []any{id}, func(r *sql.Rows) error {
+	err := each(ctx, s.read, "SELECT seq,at,kind,from_state,to_state,who,why,why_zh,detail FROM events WHERE incident=? ORDER BY seq", []any{id}, func(r *sql.Rows) error {
 		e := incident.Event{Incident: id}
 		var at int64
 		var detail string
-		if err := r.Scan(&e.Seq, &at, &e.Kind, &e.From, &e.To, &e.Who, &e.Why, &detail); err != nil {
+		if err := r.Scan(&e.Seq, &at, &e.Kind, &e.From, &e.To, &e.Who, &e.Why, &e.WhyZH, &detail); err != nil {
 			return err
 		}
 		e.At = time.UnixMicro(at).UTC()
@@ -105,7 +105,7 @@ func (s *Store) Cards(ctx context.Context) ([]incident.Card, error) {
 func (s *Store) History(ctx context.Context, name string) ([]incident.HistoryRow, error) {
 	where, args := "serial=? OR uuid=lower(?)", []any{name, name}
 	if pci := gpumedic.NormalPCI(name); pci != "" {
-		where, args = "slot=?", []any{pci}
+		where, args = "slot=? OR kind='moved' AND json_extract(doc,'$.detail.from')=?", []any{pci, pci}
 	} else if other, err := s.otherNames(ctx, name); err != nil {
 		return nil, s.wrap("read", err)
 	} else {

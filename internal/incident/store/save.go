@@ -204,8 +204,8 @@ func (s *Store) insert(ctx context.Context, st *incident.Step) error {
 	}
 	for n := range st.Events {
 		e := &st.Events[n]
-		e.Seq = x.exec("INSERT INTO events(incident,at,kind,from_state,to_state,who,why,detail) VALUES(?,?,?,?,?,?,?,?)",
-			e.Incident, micros(e.At), e.Kind, string(e.From), string(e.To), e.Who, e.Why, x.json(e.Detail))
+		e.Seq = x.exec("INSERT INTO events(incident,at,kind,from_state,to_state,who,why,why_zh,detail) VALUES(?,?,?,?,?,?,?,?,?)",
+			e.Incident, micros(e.At), e.Kind, string(e.From), string(e.To), e.Who, e.Why, e.WhyZH, x.json(e.Detail))
 	}
 	for n := range st.Changes {
 		c := &st.Changes[n]

@@ -28,7 +28,7 @@ CREATE TABLE incidents(
 CREATE INDEX incidents_state ON incidents(state, closed);
 CREATE TABLE events(
   seq INTEGER PRIMARY KEY AUTOINCREMENT, incident INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
-  from_state TEXT NOT NULL, to_state TEXT NOT NULL, who TEXT NOT NULL, why TEXT NOT NULL, detail TEXT NOT NULL);
+  from_state TEXT NOT NULL, to_state TEXT NOT NULL, who TEXT NOT NULL, why TEXT NOT NULL, why_zh TEXT NOT NULL, detail TEXT NOT NULL);
 CREATE INDEX events_incident ON events(incident, seq);
 CREATE TABLE changes(
   seq INTEGER PRIMARY KEY AUTOINCREMENT, incident INTEGER NOT NULL, kind TEXT NOT NULL, at INTEGER NOT NULL, payload TEXT NOT NULL);
