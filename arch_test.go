@@ -54,6 +54,11 @@ var mayImport = map[string][]string{
 	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/scan/section", "internal/source"},
 	// check judges readings, live or recorded, with the wiring of recorded input.
 	"internal/check": {"catalog", "internal/child", "internal/lint", "internal/offline", "internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan/section", "internal/source"},
+	// incident takes the action ladder, which the engine climbs too.
+	"internal/incident": {"catalog"},
+	// store alone knows SQLite; it writes what incident decides.
+	"internal/incident/store": {"internal/incident"},
+	"internal/incident/show":  {"catalog", "internal/incident", "internal/lang", "internal/layout"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
 	// catalogdoc writes the pages of docs/faults from the catalog.
@@ -67,6 +72,7 @@ var pure = map[string][]string{
 	"internal/diagnose": {"os", "net", "net/http", "io/fs", "os/exec", "io"},
 	"internal/topo":     {"os", "net", "net/http", "io/fs", "os/exec", "io"},
 	"internal/lint":     {"os", "net", "net/http", "io/fs", "os/exec"},
+	"internal/incident": {"os", "net", "net/http", "io/fs", "os/exec", "io", "database/sql"},
 }
 
 func TestImportTable(t *testing.T) {
@@ -95,10 +101,21 @@ func TestImportTable(t *testing.T) {
 	}
 }
 
+// TestDatabaseStaysOut: what reads logs and judges them must not carry a database along.
+func TestDatabaseStaysOut(t *testing.T) {
+	for dir, imports := range packageImports(t) {
+		for _, imp := range imports {
+			if strings.HasPrefix(imp, "modernc.org/") && dir != "internal/incident/store" {
+				t.Errorf("%q imports %q: only internal/incident/store may", dir, imp)
+			}
+		}
+	}
+}
+
 // TestNoClockInTheMiddle looks for time.Now in the rooms whose answer must be a
 // function of their input.
 func TestNoClockInTheMiddle(t *testing.T) {
-	for _, dir := range []string{"internal/diagnose", "internal/topo", "internal/frame", "internal/decode", "internal/scan/section", "catalog", "internal/report", "internal/lint"} {
+	for _, dir := range []string{"internal/diagnose", "internal/topo", "internal/frame", "internal/decode", "internal/scan/section", "catalog", "internal/report", "internal/lint", "internal/incident"} {
 		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		for _, f := range files {
 			if strings.HasSuffix(f, "_test.go") {

@@ -103,16 +103,9 @@ func (w *world) driverVerdict(h *hypothesis) (string, *gpumedic.Signal) {
 	return verdictAction[last.Field("recovery")], last
 }
 
-// escalation is one step up the ladder for a fault that came back.
-var escalation = map[string]string{
-	"monitor":     "drain_and_diagnose",
-	"restart_app": "reset_gpu",
-	"reset_gpu":   "drain_and_diagnose",
-}
-
 // recurrence looks for the same fault again after ten quiet minutes.
 func (w *world) recurrence(h *hypothesis, action string) (string, int) {
-	if h.rule.Scope != "gpu" || h.rule.Layer == "software" || escalation[action] == "" {
+	if h.rule.Scope != "gpu" || h.rule.Layer == "software" || catalog.Escalation[action] == "" {
 		return "", 0
 	}
 	times := 1
@@ -127,5 +120,5 @@ func (w *world) recurrence(h *hypothesis, action string) (string, int) {
 	if times < 2 {
 		return "", 0
 	}
-	return escalation[action], times
+	return catalog.Escalation[action], times
 }

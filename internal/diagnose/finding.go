@@ -83,9 +83,12 @@ func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
 	vars := w.vars(h, s)
 	f := gpumedic.Finding{
 		Fault: r.ID, Title: r.Title.In(w.lang), Summary: fillIn(r.Summary.In(w.lang), vars),
-		Layer: r.Layer, Class: r.Class, Component: r.Component, Severity: r.Severity,
+		Layer: r.Layer, Class: r.Class, Component: r.Component, Severity: r.Severity, Scope: r.Scope,
 		Subject: s, Figures: w.figures(h), Count: w.count(h), OnlyNotices: w.level(h) < gpumedic.LevelAbnormal,
 		Sources: append([]string{}, r.Sources...), Myths: []string{}, Alternatives: []gpumedic.Alternative{},
+	}
+	if r.Key != "" {
+		f.Case = fieldOf(&w.signals[h.triggers[0]], r.Key)
 	}
 	f.Headline = expand(r.Headline.In(w.lang), vars)
 	if f.Headline == "" || strings.Contains(f.Headline, "{") {
