@@ -11,13 +11,21 @@ import (
 // use: most runs need few of them.
 type Pattern struct {
 	*Matcher
-	// Never, where set, says fast that the expression surely does not match a text.
-	Never func(text string) bool
+	// Fast, where set, is asked first.
+	Fast Finder
 
 	re    func() (*regexp.Regexp, error)
 	ident func() (*regexp.Regexp, error)
 	strip func() (*regexp.Regexp, error)
 	until func() (*regexp.Regexp, error)
+}
+
+// Finder applies an expression to a text. It returns the places of the match and its
+// groups as package regexp does, nil for none, and the groups' names; known is false where
+// only package regexp can tell.
+type Finder interface {
+	Find(text string) (loc []int, known bool)
+	Names() []string
 }
 
 // Compile prepares a matcher.
@@ -49,19 +57,12 @@ type Match struct {
 // The kind is not expanded yet when it needs a field that a decoder adds; call
 // [ExpandKind] after decoding.
 func (p *Pattern) Match(text string) (Match, bool) {
-	if p.Never != nil && p.Never(text) {
-		return Match{}, false
-	}
-	re, err := p.re()
-	if err != nil || re == nil {
-		return Match{}, false
-	}
-	loc := re.FindStringSubmatchIndex(text)
+	loc, names := p.find(text)
 	if loc == nil {
 		return Match{}, false
 	}
 	m := Match{Start: loc[0], End: loc[1], Fields: map[string]string{}}
-	for i, name := range re.SubexpNames() {
+	for i, name := range names {
 		if name == "" || loc[2*i] < 0 || loc[2*i] == loc[2*i+1] {
 			continue
 		}
@@ -73,6 +74,19 @@ func (p *Pattern) Match(text string) (Match, bool) {
 	maps.Copy(m.Fields, p.Set)
 	m.Kind = ExpandKind(p.Kind, m.Fields)
 	return m, true
+}
+
+func (p *Pattern) find(text string) (loc []int, names []string) {
+	if p.Fast != nil {
+		if loc, known := p.Fast.Find(text); known {
+			return loc, p.Fast.Names()
+		}
+	}
+	re, err := p.re()
+	if err != nil || re == nil {
+		return nil, nil
+	}
+	return re.FindStringSubmatchIndex(text), re.SubexpNames()
 }
 
 // WrittenBy reports whether a writer with this identifier may match.

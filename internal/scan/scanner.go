@@ -68,7 +68,7 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 			return nil, fmt.Errorf("prepare matcher %s: it has no literals: give one text that every matching line holds", m.ID)
 		}
 		p := catalog.Compile(m)
-		p.Never = lazyre.Never(m.Pattern)
+		p.Fast = lazyre.NewFast(m.Pattern)
 		s.matchers = append(s.matchers, p)
 		for _, text := range m.Literals {
 			for _, form := range spellings(text) {
