@@ -47,21 +47,24 @@ func Compile(m *Matcher) *Pattern {
 
 // Match is one match of a pattern in a message.
 type Match struct {
-	Kind   string
 	Fields map[string]string
 	// Start and End place the match in the message.
 	Start, End int
 }
 
 // Match applies the pattern to a message. Empty groups are left out of Fields.
-// The kind is not expanded yet when it needs a field that a decoder adds; call
-// [ExpandKind] after decoding.
-func (p *Pattern) Match(text string) (Match, bool) {
+func (p *Pattern) Match(text string) (Match, bool) { return p.MatchInto(text, nil) }
+
+// MatchInto is Match with a map for the fields that is empty, or nil for a new one.
+func (p *Pattern) MatchInto(text string, fields map[string]string) (Match, bool) {
 	loc, names := p.find(text)
 	if loc == nil {
 		return Match{}, false
 	}
-	m := Match{Start: loc[0], End: loc[1], Fields: map[string]string{}}
+	if fields == nil {
+		fields = map[string]string{}
+	}
+	m := Match{Start: loc[0], End: loc[1], Fields: fields}
 	for i, name := range names {
 		if name == "" || loc[2*i] < 0 || loc[2*i] == loc[2*i+1] {
 			continue
@@ -72,7 +75,6 @@ func (p *Pattern) Match(text string) (Match, bool) {
 		m.Fields[name] = text[loc[2*i]:loc[2*i+1]]
 	}
 	maps.Copy(m.Fields, p.Set)
-	m.Kind = ExpandKind(p.Kind, m.Fields)
 	return m, true
 }
 

@@ -2,6 +2,7 @@ package lazyre
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -94,23 +95,42 @@ func buildProgram(expr string) *program {
 
 // longestMust is the longest text that stands in every match.
 func longestMust(re *syntax.Regexp) string {
+	best := ""
+	for _, s := range musts(re) {
+		if len(s) > len(best) {
+			best = s
+		}
+	}
+	return best
+}
+
+// musts are texts that all stand in every match.
+func musts(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpLiteral:
 		if re.Flags&syntax.FoldCase == 0 {
-			return string(re.Rune)
+			return []string{string(re.Rune)}
 		}
 	case syntax.OpCapture, syntax.OpPlus:
-		return longestMust(re.Sub[0])
+		return musts(re.Sub[0])
 	case syntax.OpConcat:
-		best := ""
+		var all []string
 		for _, sub := range re.Sub {
-			if s := longestMust(sub); len(s) > len(best) {
-				best = s
-			}
+			all = append(all, musts(sub)...)
 		}
-		return best
+		return all
 	}
-	return ""
+	return nil
+}
+
+// Musts are texts that all stand in every match of an expression, those of a few bytes
+// left out; there may be none.
+func Musts(expr string) []string {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(musts(re), func(s string) bool { return len(s) < 3 })
 }
 
 func (b *builder) add(n node) int32 {

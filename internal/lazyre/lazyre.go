@@ -159,5 +159,6 @@ func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.get().FindAllStringSubmatch(s, n)
 }
 func (r *Regexp) ReplaceAllString(s, repl string) string { return r.get().ReplaceAllString(s, repl) }
+func (r *Regexp) String() string                         { return r.expr }
 func (r *Regexp) SubexpNames() []string                  { return r.get().SubexpNames() }
 func (r *Regexp) Split(s string, n int) []string         { return r.get().Split(s, n) }

@@ -34,7 +34,7 @@ type input struct {
 
 	tb     *traceback.Reader
 	tbNext int             // the next row that it has not seen
-	done   bool            // all rows were read
+	over   bool            // all rows were read
 	told   map[int]told    // by line: what abnormal signals say, near tracebacks
 	ranks  map[string]bool // that prefixes in the text name, up to a few
 	stated string          // rank by the process's environment, "several" for more
@@ -44,6 +44,10 @@ type input struct {
 
 	out      collapser
 	cache    map[string]*outcome
+	memoUse  []memoUse // by matcher
+	kinds    map[kindKey]string
+	pcis     map[string]string
+	kindUses map[string]kindTriggers
 	cacheLen int
 	used     []usedRecord // taken by a join
 	sets     []section.Readings
@@ -56,16 +60,27 @@ type input struct {
 	mids   []int32
 	marked []int // by matcher: the span that last wanted it
 	spanNo int
-	key    []byte
+	memo   []byte // what an outcome is remembered by
+	group  []byte // what overflow collapses by, and
+	key    []byte // what equal signals share (name)
+	msgs   []frame.Message
+	done   []extent
+	found  []*proto
+	loans  []map[string]string // fields of matches, on loan until the next message
+	lent   int
 	recent []recentHit
 	part   int // signals made of this row
+
+	dulls    int   // dull rows that were framed, up to firstDull
+	nextDull int64 // where the next one will be
 }
 
 func (s *Scanner) newInput(num int, src source.Input, opts Options) *input {
-	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, tb: traceback.New(), told: map[int]told{}, ranks: map[string]bool{}}
+	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, kinds: map[kindKey]string{}, pcis: map[string]string{}, kindUses: map[string]kindTriggers{}, tb: traceback.New(), told: map[int]told{}, ranks: map[string]bool{}}
 	x.t = &text{rd: x.rd}
 	x.fr = newFramed(frame.New(frame.Options{Host: src.Node}), x.t)
 	x.marked = make([]int, len(s.matchers))
+	x.memoUse = make([]memoUse, len(s.matchers))
 	return x
 }
 
@@ -145,6 +160,9 @@ func (x *input) row(b *block, row, start int, line []byte, hits []literal.Hit) {
 			break
 		}
 	}
+	if x.dull(line, hits) && x.spare(off) {
+		return
+	}
 	x.part = 0
 	x.spans = spans(x.spans[:0], line, start, off, hits)
 	whole := len(x.spans) == 1 && len(x.spans[0].text) == len(line)
@@ -185,7 +203,8 @@ func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 		}
 	}
 	slices.Sort(x.mids)
-	msgs = slices.Clone(msgs) // the ring may turn while a join looks ahead
+	x.msgs = append(x.msgs[:0], msgs...) // the ring may turn while a join looks ahead
+	msgs = x.msgs
 	for i := range msgs {
 		x.seeHost(msgs[i].Host)
 		x.seeRank(&msgs[i])

@@ -72,7 +72,7 @@ func (x *input) exceptions() {
 	byLine := map[int]*traceback.Exception{}
 	ended := x.curves.Ended()
 	all := x.tb.Finish()
-	x.done = true
+	x.over = true
 	for _, e := range all {
 		if e.Wrapped {
 			x.rematch(e)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
@@ -241,4 +242,27 @@ func parseNumber(s string) value {
 func Literals() []string {
 	return []string{"loss", "norm", "scale", "memory", "_mem", " mem", "mem=", "vram", "peak", "allocated", "max_ma", "reducing",
 		"out of memory", "resource_exhausted", "resum", "checkpoint", "restor", "evaluat", "validat"}
+}
+
+// figureWords and eventWords are what the lines that [Collector.Line] uses hold one of.
+var (
+	figureWords = []string{"loss", "norm", "scale", "reducing", "mem", "vram", "alloc", "reserved", "peak", "ma ", "ca ", "oom"}
+	loose       = sync.OnceValue(func() []*lazyre.Filter {
+		return []*lazyre.Filter{lazyre.NewLooseFilter(resumeRE.String()), lazyre.NewLooseFilter(evalRE.String())}
+	})
+)
+
+// Useless says that a line surely bears no figure and tells of no event: a word such as
+// "restored" stands in lines of all kinds. The line may have framing around the text.
+func Useless(line []byte) bool {
+	low := lower(string(line))
+	if hasAny(low, figureWords...) {
+		return false
+	}
+	for _, f := range loose() {
+		if match, known := f.MatchBytes(line); match || !known {
+			return false
+		}
+	}
+	return true
 }
