@@ -11,14 +11,15 @@ import (
 	"github.com/gpumedic/gpumedic/internal/frame"
 )
 
-// build makes a signal of a match.
-func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piece, text string, match catalog.Match) proto {
+// build makes a signal of a match. It is on loan until the next message.
+func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piece, text string, match catalog.Match) *proto {
 	level, _ := gpumedic.ParseLevel(m.Level)
 	end := part.at + min(match.End, len(part.text))
 	start := min(part.at+match.Start, end)
-	pr := proto{start: start, end: max(end, start+1)}
-	pr.sig = gpumedic.Signal{Level: level, Fields: match.Fields}
+	pr := x.lendProto()
+	pr.start, pr.end = start, max(end, start+1)
 	sig := &pr.sig
+	sig.Level, sig.Fields = level, match.Fields
 	for k, v := range sig.Fields {
 		if isAbsent(k, v) {
 			delete(sig.Fields, k)
@@ -28,18 +29,29 @@ func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piec
 	x.fillPlace(&sig.Subject, msg)
 	sig.Kind = x.kindOf(m, sig.Fields)
 	class := x.windowClass(p.line, msg.Stamp)
-	x.name(&pr, m, text, class)
-	if rest := x.out.flooded(x.group, x.key); rest != nil && statesAll(m, sig.Fields) {
-		pr.rest, pr.hash = rest, maphash.Bytes(keySeed, x.key) // one of very many: it will only be counted
+	x.name(pr, m, text, class)
+	if statesAll(m, sig.Fields) && x.oneOfMany(pr) {
 		return pr
 	}
 	x.decode(m, sig)
 	sig.Kind = x.kindOf(m, sig.Fields)
-	x.name(&pr, m, text, class)
+	x.name(pr, m, text, class)
+	if pr.decoded = true; x.oneOfMany(pr) {
+		return pr
+	}
 	pr.group, pr.key = string(x.group), string(x.key)
 	sig.Fields = maps.Clone(sig.Fields)
 	sig.Evidence = gpumedic.Evidence{Input: x.src.Name, Mark: mark(p.text, msg, start, end, m), Msg: max(msg.Off, 0)}
 	return pr
+}
+
+// oneOfMany says that a signal with the keys of now will only be counted.
+func (x *input) oneOfMany(pr *proto) bool {
+	if pr.rest = x.out.flooded(x.group, x.key); pr.rest == nil {
+		return false
+	}
+	pr.hash = maphash.Bytes(keySeed, x.key)
+	return true
 }
 
 // name makes the keys by which a signal is collapsed, in x.group and x.key.

@@ -157,7 +157,7 @@ func (c *collapser) absorb(e *entry, p *proto, hash uint64) {
 		e.sig.Fields["distinct"] = strconv.Itoa(e.out.count)
 	}
 	for k, v := range e.sig.Fields {
-		if have, ok := p.sig.Fields[k]; k != "distinct" && have != v && (ok || !p.light()) {
+		if have, ok := p.sig.Fields[k]; k != "distinct" && have != v && (ok || p.decoded) {
 			delete(e.sig.Fields, k)
 		}
 	}

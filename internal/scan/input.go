@@ -55,21 +55,23 @@ type input struct {
 	skipTo   int      // rows before it were taken by a section
 
 	// Scratch of one row, kept to save allocations.
-	hits   []literal.Hit
-	spans  []span
-	mids   []int32
-	marked []int // by matcher: the span that last wanted it
-	spanNo int
-	memo   []byte // what an outcome is remembered by
-	group  []byte // what overflow collapses by, and
-	key    []byte // what equal signals share (name)
-	msgs   []frame.Message
-	done   []extent
-	found  []*proto
-	loans  []map[string]string // fields of matches, on loan until the next message
-	lent   int
-	recent []recentHit
-	part   int // signals made of this row
+	hits       []literal.Hit
+	spans      []span
+	mids       []int32
+	marked     []int // by matcher: the span that last wanted it
+	spanNo     int
+	memo       []byte // what an outcome is remembered by
+	group      []byte // what overflow collapses by, and
+	key        []byte // what equal signals share (name)
+	msgs       []frame.Message
+	done       []extent
+	found      []*proto
+	loans      []map[string]string // fields of matches, on loan until the next message
+	lent       int
+	protos     []*proto // the same of signals
+	lentProtos int
+	recent     []recentHit
+	part       int // signals made of this row
 
 	dulls    int   // dull rows that were framed, up to firstDull
 	nextDull int64 // where the next one will be

@@ -18,7 +18,7 @@ const (
 
 // outcome is what a matcher makes of a message text, worked out once.
 type outcome struct {
-	protos []proto
+	protos []*proto
 	joined int // following records that belong to it
 }
 
@@ -29,13 +29,12 @@ type proto struct {
 	key        string // what equal signals share
 	start, end int    // of the match in the message
 	entry      *entry
-	// rest counts a signal that is not decoded, since its group floods; hash is of its
-	// key. Its fields are on loan until the next message.
-	rest *entry
-	hash uint64
+	// rest counts a signal whose group floods; hash is of its key. Its fields are on loan
+	// until the next message, and not all there when it was not decoded.
+	rest    *entry
+	hash    uint64
+	decoded bool
 }
-
-func (p *proto) light() bool { return p.rest != nil }
 
 // extent is a range of a message that gave a kind already.
 type extent struct {
@@ -46,7 +45,7 @@ type extent struct {
 // message tries the wanted matchers, in the order of the catalog, on one message.
 func (x *input) message(p place, msgs []frame.Message, i int) {
 	msg := &msgs[i]
-	x.lent = 0
+	x.lent, x.lentProtos = 0, 0
 	done, found := x.done[:0], x.found[:0]
 	for _, mid := range x.mids {
 		m := x.s.matchers[mid]
@@ -55,7 +54,7 @@ func (x *input) message(p place, msgs []frame.Message, i int) {
 		}
 		out := x.outcome(mid, m, p, msgs, i)
 		for j := range out.protos {
-			pr := &out.protos[j]
+			pr := out.protos[j]
 			if overlaps(done, pr) {
 				continue
 			}
@@ -136,8 +135,12 @@ func (x *input) remembered(mid int32, m *catalog.Pattern, p place, msg *frame.Me
 		return out
 	}
 	out := x.work(m, p, msg, more)
-	if slices.ContainsFunc(out.protos, func(pr proto) bool { return pr.light() }) {
+	if slices.ContainsFunc(out.protos, func(pr *proto) bool { return pr.rest != nil }) {
 		return out
+	}
+	for i, pr := range out.protos {
+		own := *pr
+		out.protos[i] = &own
 	}
 	cost := len(x.memo) + 128 + protoBytes*len(out.protos)
 	if x.cacheLen += cost; x.cacheLen > cacheBytes {
@@ -159,6 +162,17 @@ func (u *memoUse) vain() bool {
 		u.asked, u.found = u.asked/2, u.found/2
 	}
 	return u.asked > 256 && u.found*8 < u.asked/8 && u.asked%16 != 0
+}
+
+// lendProto gives an empty signal.
+func (x *input) lendProto() *proto {
+	if x.lentProtos == len(x.protos) {
+		x.protos = append(x.protos, new(proto))
+	}
+	pr := x.protos[x.lentProtos]
+	*pr = proto{}
+	x.lentProtos++
+	return pr
 }
 
 // work matches a message in earnest: split, joined with as many followers as the

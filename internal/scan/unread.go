@@ -46,5 +46,5 @@ func (x *input) unread(p place, msg *frame.Message) {
 		return
 	}
 	pr := x.build(m, p, msg, piece{msg.Text, 0}, msg.Text, match)
-	x.count(p, msg, &pr)
+	x.count(p, msg, pr)
 }
