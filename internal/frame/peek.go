@@ -11,6 +11,9 @@ import (
 // headers, logfmt, Python log levels, audit records, BMC event lists.
 func peekStamp(text string) (gpumedic.Stamp, bool) {
 	head := text[:min(len(text), 160)]
+	if !mayTell(head) {
+		return gpumedic.Stamp{}, false
+	}
 	if st, ok := auditTime(head); ok {
 		return st, true
 	}
@@ -49,6 +52,21 @@ func peekStamp(text string) (gpumedic.Stamp, bool) {
 		}
 	}
 	return gpumedic.Stamp{}, false
+}
+
+// mayTell says whether a text may hold a time at all: two digits between colons, or the
+// seconds of an audit record.
+func mayTell(s string) bool {
+	for i := 0; ; {
+		n := strings.IndexByte(s[i:], ':')
+		if n < 0 {
+			break
+		}
+		if i += n + 1; i+2 < len(s) && s[i+2] == ':' && isDigit(s[i]) && isDigit(s[i+1]) {
+			return true
+		}
+	}
+	return strings.Contains(s, "audit(1")
 }
 
 // parseKlog reads "W1201 02:01:13.367000" of klog and glog: no year, local time.

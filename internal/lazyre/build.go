@@ -2,7 +2,6 @@ package lazyre
 
 import (
 	"regexp/syntax"
-	"slices"
 	"strings"
 )
 
@@ -89,48 +88,10 @@ func buildProgram(expr string) *program {
 	if head.op == opText {
 		p.prefix = head.str
 	}
-	p.must = longestMust(re)
+	if !p.anchored { // else the first bytes decide soon
+		p.needs = needs(re)
+	}
 	return p
-}
-
-// longestMust is the longest text that stands in every match.
-func longestMust(re *syntax.Regexp) string {
-	best := ""
-	for _, s := range musts(re) {
-		if len(s) > len(best) {
-			best = s
-		}
-	}
-	return best
-}
-
-// musts are texts that all stand in every match.
-func musts(re *syntax.Regexp) []string {
-	switch re.Op {
-	case syntax.OpLiteral:
-		if re.Flags&syntax.FoldCase == 0 {
-			return []string{string(re.Rune)}
-		}
-	case syntax.OpCapture, syntax.OpPlus:
-		return musts(re.Sub[0])
-	case syntax.OpConcat:
-		var all []string
-		for _, sub := range re.Sub {
-			all = append(all, musts(sub)...)
-		}
-		return all
-	}
-	return nil
-}
-
-// Musts are texts that all stand in every match of an expression, those of a few bytes
-// left out; there may be none.
-func Musts(expr string) []string {
-	re, err := syntax.Parse(expr, syntax.Perl)
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(musts(re), func(s string) bool { return len(s) < 3 })
 }
 
 func (b *builder) add(n node) int32 {

@@ -21,7 +21,7 @@ type program struct {
 	anchored bool   // only the beginning can match
 	first    *set   // what a match begins with, nil for anything
 	prefix   string // of every match
-	must     string // somewhere in every match
+	needs    Needs
 
 	spare sync.Pool // of *machine
 }
@@ -54,7 +54,7 @@ func (p *program) find(text string, dst []int) (loc []int, known bool) {
 	if p == nil || len(text) > longestText || !ascii(text) {
 		return nil, false
 	}
-	if p.must != "" && !strings.Contains(text, p.must) {
+	if !p.needs.Met(text) {
 		return nil, true
 	}
 	m, _ := p.spare.Get().(*machine)
@@ -92,7 +92,7 @@ func (p *program) find(text string, dst []int) (loc []int, known bool) {
 
 // searches says that nothing tells where a match may begin, or that there is none.
 func (p *program) searches() bool {
-	return p == nil || !p.anchored && p.prefix == "" && p.must == ""
+	return p == nil || !p.anchored && p.prefix == "" && len(p.needs) == 0
 }
 
 // candidate is the first place from `at` on where a match may begin, -1 for none.

@@ -53,9 +53,12 @@ type group struct {
 }
 
 type overflow struct {
-	seen  map[uint64]struct{}
-	count int
+	seen   map[uint64]struct{}
+	count  int
+	common []field // what all its members say
 }
+
+type field struct{ name, value string }
 
 // keySeed is of this run: hashes only tell texts apart.
 var keySeed = maphash.MakeSeed()
@@ -156,11 +159,23 @@ func (c *collapser) absorb(e *entry, p *proto, hash uint64) {
 		c.counted++
 		e.sig.Fields["distinct"] = strconv.Itoa(e.out.count)
 	}
-	for k, v := range e.sig.Fields {
-		if have, ok := p.sig.Fields[k]; k != "distinct" && have != v && (ok || p.decoded) {
-			delete(e.sig.Fields, k)
+	if e.out.common == nil {
+		e.out.common = []field{}
+		for k, v := range e.sig.Fields {
+			if k != "distinct" {
+				e.out.common = append(e.out.common, field{k, v})
+			}
 		}
 	}
+	common := e.out.common[:0]
+	for _, f := range e.out.common {
+		if have, ok := p.sig.Fields[f.name]; have != f.value && (ok || p.decoded) {
+			delete(e.sig.Fields, f.name)
+		} else {
+			common = append(common, f)
+		}
+	}
+	e.out.common = common
 	s, o := &e.sig.Subject, &p.sig.Subject
 	if s.Process != o.Process {
 		s.Process = gpumedic.Process{}

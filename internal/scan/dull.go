@@ -25,18 +25,15 @@ const (
 )
 
 // refusal says which rows a matcher can never match.
-type refusal func() (musts [][]byte, loose *lazyre.Filter)
+type refusal func() (needs lazyre.Needs, loose *lazyre.Filter)
 
 // refusalOf is nil for a matcher that refuses nothing. It is worked out on first use.
 func refusalOf(m *catalog.Matcher) refusal {
 	if m.Join != nil {
 		return nil // its text may go on in other rows
 	}
-	return sync.OnceValues(func() (musts [][]byte, loose *lazyre.Filter) {
-		for _, s := range lazyre.Musts(m.Pattern) {
-			musts = append(musts, []byte(s))
-		}
-		return musts, lazyre.NewLooseFilter(m.Pattern)
+	return sync.OnceValues(func() (lazyre.Needs, *lazyre.Filter) {
+		return lazyre.NeedsOf(m.Pattern), lazyre.NewLooseFilter(m.Pattern)
 	})
 }
 
@@ -45,11 +42,9 @@ func (r refusal) refuses(row []byte) bool {
 	if r == nil {
 		return false
 	}
-	musts, loose := r()
-	for _, s := range musts {
-		if !bytes.Contains(row, s) {
-			return true
-		}
+	needs, loose := r()
+	if !needs.MetBytes(row) {
+		return true
 	}
 	match, known := loose.MatchBytes(row)
 	return known && !match
