@@ -51,7 +51,7 @@ func (r refusal) refuses(row []byte) bool {
 }
 
 // dull says that nothing will come of a candidate row.
-func (x *input) dull(row []byte, hits []literal.Hit) bool {
+func (x *examiner) dull(row []byte, hits []literal.Hit) bool {
 	if x.s.frameAll {
 		return false
 	}
@@ -66,13 +66,13 @@ func (x *input) dull(row []byte, hits []literal.Hit) bool {
 	if len(row) > longRow || !verbatim(row) {
 		return false
 	}
-	x.spanNo++
+	x.rowNo++
 	for i := range hits {
 		for _, m := range x.s.targets[hits[i].ID].matchers {
-			if x.marked[m] == x.spanNo {
+			if x.marked[m] == x.rowNo {
 				continue
 			}
-			x.marked[m] = x.spanNo
+			x.marked[m] = x.rowNo
 			if !x.s.refusals[m].refuses(row) {
 				return false
 			}

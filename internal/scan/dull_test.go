@@ -120,7 +120,7 @@ func TestOrdinaryRowsAreDull(t *testing.T) {
 		"wandb: uploading history steps 1221-8881, summary, console lines 9922-8082",
 		"Feb 11 12:35:00 n kernel: [813300.568000] audit: type=1400 audit(1770813300.234:56792): apparmor=\"DENIED\" operation=\"open\" name=\"/proc/1/cmdline\"",
 	} {
-		x := &input{s: s, marked: make([]int, len(s.matchers))}
+		x := newExaminer(s, nil)
 		if hits := s.search.Find(nil, []byte(row)); len(hits) > 0 && !x.dull([]byte(row), hits) {
 			t.Errorf("not dull: %s", row)
 		}

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -79,7 +78,7 @@ type input struct {
 
 func (s *Scanner) newInput(num int, src source.Input, opts Options) *input {
 	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, kinds: map[kindKey]string{}, pcis: map[string]string{}, kindUses: map[string]kindTriggers{}, tb: traceback.New(), told: map[int]told{}, ranks: map[string]bool{}}
-	x.t = &text{rd: x.rd}
+	x.t = &text{}
 	x.fr = newFramed(frame.New(frame.Options{Host: src.Node}), x.t)
 	x.marked = make([]int, len(s.matchers))
 	x.memoUse = make([]memoUse, len(s.matchers))
@@ -91,6 +90,11 @@ func (x *input) run(ctx context.Context) (gpumedic.InputInfo, []gpumedic.Signal)
 	defer x.rd.Close()
 	if x.rd.Kind() == source.KindFlight {
 		return x.flight(ctx)
+	}
+	if workers := x.opts.Workers - 1; workers > 0 {
+		x.t.feed = newAhead(x.rd, x.s, x.fr.fr, workers)
+	} else {
+		x.t.feed = &inTurn{rd: x.rd, x: newExaminer(x.s, nil)}
 	}
 	var stopped error
 	var last *block
@@ -111,45 +115,27 @@ func (x *input) run(ctx context.Context) (gpumedic.InputInfo, []gpumedic.Signal)
 	if last != nil && stopped == nil {
 		x.sampleEnd()
 	}
+	x.t.feed.close()
 	return x.finish(stopped)
 }
 
-// block finds the candidate rows of a block and handles each.
+// block handles the candidate rows of a block.
 func (x *input) block(b *block) {
-	plain := plainText(b.Data)
-	x.hits = x.s.search.Find(x.hits[:0], plain.data)
-	for i := range x.hits {
-		if len(plain.cuts) == 0 {
-			break
-		}
-		x.hits[i].Off = int32(plain.raw(int(x.hits[i].Off)))
-	}
-	row, at := b.firstRow, 0 // the row that starts at byte `at`
-	for i := 0; i < len(x.hits); {
-		off := int(x.hits[i].Off)
-		start := bytes.LastIndexByte(b.Data[:off], '\n') + 1
-		row += bytes.Count(b.Data[at:start], []byte{'\n'})
-		at = start
-		end := len(b.Data)
-		if n := bytes.IndexByte(b.Data[off:], '\n'); n >= 0 {
-			end = off + n
-		}
-		n := i + 1
-		for n < len(x.hits) && int(x.hits[n].Off) <= end {
-			n++
-		}
-		x.sampleUpTo(b, start)
+	f := b.found
+	for i := range f.rows {
+		c := &f.rows[i]
+		row := b.firstRow + c.row
+		x.sampleUpTo(b, c.start)
 		x.follow(b, row)
-		x.row(b, row, start, trimEOL(b.Data[start:end]), x.hits[i:n])
-		i = n
+		x.row(b, row, c, f.hits[c.hits[0]:c.hits[1]])
 	}
 	x.sampleUpTo(b, len(b.Data))
 	x.follow(b, b.firstRow+b.Rows)
 }
 
 // row handles one candidate row.
-func (x *input) row(b *block, row, start int, line []byte, hits []literal.Hit) {
-	off := b.Offset + int64(start)
+func (x *input) row(b *block, row int, c *candidate, hits []literal.Hit) {
+	line, off := trimEOL(b.Data[c.start:c.end]), b.Offset+int64(c.start)
 	for _, h := range hits {
 		if row >= x.skipTo && x.s.targets[h.ID].section {
 			x.section(row, off, b.line(row))
@@ -162,11 +148,11 @@ func (x *input) row(b *block, row, start int, line []byte, hits []literal.Hit) {
 			break
 		}
 	}
-	if x.dull(line, hits) && x.spare(off) {
+	if c.dull && x.spare(off) {
 		return
 	}
 	x.part = 0
-	x.spans = spans(x.spans[:0], line, start, off, hits)
+	x.spans = spans(x.spans[:0], line, c.start, off, hits)
 	whole := len(x.spans) == 1 && len(x.spans[0].text) == len(line)
 	for _, sp := range x.spans {
 		var msgs []frame.Message
