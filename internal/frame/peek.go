@@ -54,9 +54,12 @@ func peekStamp(text string) (gpumedic.Stamp, bool) {
 	return gpumedic.Stamp{}, false
 }
 
-// mayTell says whether a text may hold a time at all: two digits between colons, or the
-// seconds of an audit record.
-func mayTell(s string) bool {
+// mayTell says whether a text may hold a time at all: a time of day, or the seconds of an
+// audit record.
+func mayTell(s string) bool { return hasClock(s) || strings.Contains(s, "audit(1") }
+
+// hasClock reports whether two digits stand between colons, as in every time of day.
+func hasClock(s string) bool {
 	for i := 0; ; {
 		n := strings.IndexByte(s[i:], ':')
 		if n < 0 {
@@ -66,7 +69,7 @@ func mayTell(s string) bool {
 			return true
 		}
 	}
-	return strings.Contains(s, "audit(1")
+	return false
 }
 
 // parseKlog reads "W1201 02:01:13.367000" of klog and glog: no year, local time.

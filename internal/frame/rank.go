@@ -89,6 +89,10 @@ func (p *peeler) takeRank(n int, kind, rank string) bool {
 
 // readRankTag reads "rank3", "Rank 5", "node=1 rank=3", "local_rank: 2".
 func (m *Message) readRankTag(s string) bool {
+	if n := plainRank(s); n != "" { // nearly all
+		m.setRank(RankGlobal, n)
+		return true
+	}
 	if !strings.Contains(s, "ank") && !strings.Contains(s, "ANK") || !rankTag.MatchString(s) {
 		return false
 	}
@@ -103,6 +107,21 @@ func (m *Message) readRankTag(s string) bool {
 		}
 	}
 	return true
+}
+
+// plainRank is the number of "rank3" and "Rank 5", "" for anything else.
+func plainRank(s string) string {
+	rest, ok := strings.CutPrefix(s, "rank")
+	if !ok {
+		if rest, ok = strings.CutPrefix(s, "Rank"); !ok {
+			return ""
+		}
+	}
+	rest = strings.TrimPrefix(rest, " ")
+	if !allDigits(rest, 6) {
+		return ""
+	}
+	return rest
 }
 
 // rankPrefix peels "rank 3: " and "Rank3: ".

@@ -46,6 +46,7 @@ type input struct {
 	memoUse  []memoUse // by matcher
 	kinds    map[kindKey]string
 	pcis     map[string]string
+	streams  map[string]string // names of writers, made once
 	kindUses map[string]kindTriggers
 	cacheLen int
 	used     []usedRecord // taken by a join
@@ -77,7 +78,7 @@ type input struct {
 }
 
 func (s *Scanner) newInput(num int, src source.Input, opts Options) *input {
-	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, kinds: map[kindKey]string{}, pcis: map[string]string{}, kindUses: map[string]kindTriggers{}, tb: traceback.New(), told: map[int]told{}, ranks: map[string]bool{}}
+	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, kinds: map[kindKey]string{}, pcis: map[string]string{}, streams: map[string]string{}, kindUses: map[string]kindTriggers{}, tb: traceback.New(), told: map[int]told{}, ranks: map[string]bool{}}
 	x.t = &text{}
 	x.fr = newFramed(frame.New(frame.Options{Host: src.Node}), x.t)
 	x.marked = make([]int, len(s.matchers))

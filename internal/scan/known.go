@@ -171,7 +171,7 @@ func (x *input) given(kind string, line int) bool {
 // watch follows what the writer of a message does next.
 func (x *input) watch(p place, msg *frame.Message) {
 	x.tbNext = max(x.tbNext, p.row+1)
-	x.tb.Watch(traceback.Line{Stream: streamOf(msg), Text: msg.Text, No: p.line})
+	x.tb.Watch(traceback.Line{Stream: x.streamOf(msg), Text: msg.Text, No: p.line})
 }
 
 // kindTriggers are the triggers of a kind.
