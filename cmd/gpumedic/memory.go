@@ -8,34 +8,42 @@ import (
 	"runtime/metrics"
 )
 
-// heapFloor is how large the heap may grow before it is collected at all: collecting a
-// heap of a few MiB again and again costs a small log more than anything else.
-const heapFloor = 32 << 20
-
-// tuneMemory sets the collector to leave a heap below heapFloor alone, and to work as it
-// does by default once more than half of that is in use. Who sets GOGC or GOMEMLIMIT
-// knows better.
-func tuneMemory() {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(heapFloor)
-	watchHeap(new(sentinel))
+// How large the heap may grow before it is collected, by what of it is in use. To collect
+// a heap of a few MiB again and again costs a small log more than anything else; a large
+// log with many faults is to stay below 64 MiB in all.
+var heapSteps = []struct {
+	live    uint64 // up to this much
+	limit   int64
+	percent int
+}{
+	{16 << 20, 28 << 20, -1},
+	{22 << 20, 44 << 20, 100},
+	{math.MaxUint64, math.MaxInt64, 75},
 }
 
-// sentinel is collected, and with it told of, in every cycle.
-type sentinel struct{ _ [16]byte }
+// tuneMemory sets the collector so. Who sets GOGC or GOMEMLIMIT knows better.
+func tuneMemory() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		watchHeap(0, -1)
+	}
+}
 
-func watchHeap(s *sentinel) {
-	runtime.AddCleanup(s, func(struct{}) {
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
-		if live[0].Value.Kind() == metrics.KindUint64 && live[0].Value.Uint64() > heapFloor/2 {
-			debug.SetGCPercent(100)
-			debug.SetMemoryLimit(math.MaxInt64)
-			return
+// watchHeap sets the step for what is in use when it changes, and looks again after each
+// cycle.
+func watchHeap(live uint64, was int) {
+	step := 0
+	for live > heapSteps[step].live {
+		step++
+	}
+	if step != was {
+		debug.SetGCPercent(heapSteps[step].percent)
+		debug.SetMemoryLimit(heapSteps[step].limit)
+	}
+	runtime.AddCleanup(&struct{ _ [16]byte }{}, func(struct{}) {
+		now := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		if metrics.Read(now); now[0].Value.Kind() == metrics.KindUint64 {
+			live = now[0].Value.Uint64()
 		}
-		watchHeap(new(sentinel))
+		watchHeap(live, step)
 	}, struct{}{})
 }

@@ -51,6 +51,7 @@ func (d *Diagnoser) Run(ctx context.Context, inputs []source.Input, o Options) (
 	for _, s := range res.Signals {
 		e.Add(s)
 	}
+	res.Signals = nil // the engine has its own
 	c := e.Conclude(o.Lang)
 	r := &gpumedic.Report{
 		Schema:  gpumedic.Schema,

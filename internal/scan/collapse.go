@@ -66,10 +66,10 @@ var keySeed = maphash.MakeSeed()
 // distinctNow is how many signals of one kind on one GPU are kept apart at present.
 func (c *collapser) distinctNow() int {
 	switch n := len(c.entries); {
-	case n < 2048:
+	case n < 1024:
 		return maxDistinct
-	case n < 8192:
-		return 16
+	case n < 4096:
+		return 8
 	}
 	return 1
 }
