@@ -16,9 +16,9 @@ var heapSteps = []struct {
 	limit   int64
 	percent int
 }{
-	{16 << 20, 28 << 20, -1},
-	{22 << 20, 44 << 20, 100},
-	{math.MaxUint64, math.MaxInt64, 75},
+	{14 << 20, 26 << 20, -1},
+	{20 << 20, 44 << 20, 100},
+	{math.MaxUint64, math.MaxInt64, 60},
 }
 
 // tuneMemory sets the collector so. Who sets GOGC or GOMEMLIMIT knows better.

@@ -20,7 +20,7 @@ const (
 	// maxCounted and maxCountedAll bound the memory that counting the rest exactly
 	// may take, for one group and for all.
 	maxCounted    = 1 << 12
-	maxCountedAll = 1 << 17
+	maxCountedAll = 1 << 16
 	// floodAfter is how many signals beyond maxDistinct are still decoded, to see
 	// which decoded fields they share.
 	floodAfter = 64

@@ -4,7 +4,7 @@
 //
 //	block ──literal──► candidate rows ──frame──► messages ──catalog──► signals ──collapse──► Result
 //
-// Most of a log is never looked at twice. A block of 1 MiB is searched for the
+// Most of a log is never looked at twice. A block of 512 KiB is searched for the
 // literals of all matchers at once (scan/literal); only rows with a hit are framed,
 // and of each message only the matchers whose literal stands there are tried. A row
 // may look at its neighbours through a window that is bounded in bytes and does not

@@ -12,7 +12,7 @@ import (
 
 // cacheBytes bounds the memory of remembered outcomes; a full cache starts anew.
 const (
-	cacheBytes = 8 << 20
+	cacheBytes = 4 << 20
 	protoBytes = 1 << 10 // about what a signal takes
 )
 
