@@ -58,14 +58,15 @@ func peekStamp(text string) (gpumedic.Stamp, bool) {
 // audit record.
 func mayTell(s string) bool { return hasClock(s) || strings.Contains(s, "audit(1") }
 
-// hasClock reports whether two digits stand between colons, as in every time of day.
+// hasClock reports whether there is a time of day: "2:15:04" at least.
 func hasClock(s string) bool {
 	for i := 0; ; {
 		n := strings.IndexByte(s[i:], ':')
 		if n < 0 {
 			break
 		}
-		if i += n + 1; i+2 < len(s) && s[i+2] == ':' && isDigit(s[i]) && isDigit(s[i+1]) {
+		i += n + 1
+		if i >= 2 && i+4 < len(s) && isDigit(s[i-2]) && isDigit(s[i]) && isDigit(s[i+1]) && s[i+2] == ':' && isDigit(s[i+3]) && isDigit(s[i+4]) {
 			return true
 		}
 	}

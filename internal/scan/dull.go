@@ -33,9 +33,17 @@ func refusalOf(m *catalog.Matcher) refusal {
 		return nil // its text may go on in other rows
 	}
 	return sync.OnceValues(func() (lazyre.Needs, *lazyre.Filter) {
-		return lazyre.NeedsOf(m.Pattern), lazyre.NewLooseFilter(m.Pattern)
+		needs := lazyre.NeedsOf(m.Pattern)
+		if len(needs) >= enoughNeeds {
+			return needs, nil
+		}
+		return needs, lazyre.NewLooseFilter(m.Pattern)
 	})
 }
+
+// enoughNeeds is how many texts a row must have that it is asked for nothing else: such a
+// row is hardly ever refused.
+const enoughNeeds = 3
 
 // refuses says that the matcher surely matches nothing in a verbatim row.
 func (r refusal) refuses(row []byte) bool {
@@ -63,7 +71,7 @@ func (x *examiner) dull(row []byte, hits []literal.Hit) bool {
 		}
 		curve = curve || t.curve
 	}
-	if len(row) > longRow || !verbatim(row) {
+	if len(row) > longRow {
 		return false
 	}
 	x.rowNo++
@@ -78,7 +86,7 @@ func (x *examiner) dull(row []byte, hits []literal.Hit) bool {
 			}
 		}
 	}
-	return !curve || series.Useless(row)
+	return verbatim(row) && (!curve || series.Useless(row))
 }
 
 // spare says that a dull row need not be framed: there were enough of them hereabouts.

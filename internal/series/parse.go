@@ -244,25 +244,15 @@ func Literals() []string {
 		"out of memory", "resource_exhausted", "resum", "checkpoint", "restor", "evaluat", "validat"}
 }
 
-// figureWords and eventWords are what the lines that [Collector.Line] uses hold one of.
-var (
-	figureWords = []string{"loss", "norm", "scale", "reducing", "mem", "vram", "alloc", "reserved", "peak", "ma ", "ca ", "oom"}
-	loose       = sync.OnceValue(func() []*lazyre.Filter {
-		return []*lazyre.Filter{lazyre.NewLooseFilter(resumeRE.String()), lazyre.NewLooseFilter(evalRE.String())}
-	})
-)
+// useful matches all lines that [Collector.Line] can use, with framing around the text or
+// without.
+var useful = sync.OnceValue(func() *lazyre.Filter {
+	return lazyre.NewLooseFilter(`(?i)loss|norm|scale|reducing|mem|vram|alloc|reserved|peak|ma |ca |oom|` + resumeRE.String() + `|` + evalRE.String())
+})
 
 // Useless says that a line surely bears no figure and tells of no event: a word such as
-// "restored" stands in lines of all kinds. The line may have framing around the text.
+// "restored" stands in lines of all kinds.
 func Useless(line []byte) bool {
-	low := lower(string(line))
-	if hasAny(low, figureWords...) {
-		return false
-	}
-	for _, f := range loose() {
-		if match, known := f.MatchBytes(line); match || !known {
-			return false
-		}
-	}
-	return true
+	match, known := useful().MatchBytes(line)
+	return known && !match
 }
