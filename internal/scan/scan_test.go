@@ -283,15 +283,16 @@ func TestScanEndlessLine(t *testing.T) {
 		return io.NopCloser(io.LimitReader(repeat(piece), 256<<20)), nil
 	})}, Options{Progress: func(p Progress) {
 		if p.Bytes>>20%16 == 0 {
+			runtime.GC() // what other tests left is no matter of this one
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
-			peak = max(peak, m.HeapInuse)
+			peak = max(peak, m.HeapAlloc)
 		}
 	}})
 	if err != nil || len(res.Signals) != 1 || res.Inputs[0].Lines != 1 || len(res.Inputs[0].Problems) != 1 {
 		t.Errorf("err %v, %d signals, input %+v", err, len(res.Signals), res.Inputs[0])
 	}
-	if peak > 48<<20 {
+	if peak > 40<<20 {
 		t.Errorf("heap grew to %d MiB", peak>>20)
 	}
 }
