@@ -16,8 +16,8 @@ var heapSteps = []struct {
 	limit   int64
 	percent int
 }{
-	{14 << 20, 26 << 20, -1},
-	{20 << 20, 44 << 20, 100},
+	{10 << 20, 32 << 20, -1},
+	{20 << 20, 46 << 20, 100},
 	{math.MaxUint64, math.MaxInt64, 60},
 }
 
