@@ -7,17 +7,12 @@ import (
 	"sync"
 )
 
-// Pattern is a matcher ready for use. Its regular expression compiles on first
-// use: most runs need few of them.
+// Pattern is a matcher ready for use. Its regular expressions compile on first use: most
+// runs need few of them.
 type Pattern struct {
 	*Matcher
-	// Fast, where set, is asked first.
-	Fast Finder
 
-	re    func() (*regexp.Regexp, error)
-	ident func() (*regexp.Regexp, error)
-	strip func() (*regexp.Regexp, error)
-	until func() (*regexp.Regexp, error)
+	pattern, ident, strip, until expression
 }
 
 // Finder applies an expression to a text. It returns the places of the match and its
@@ -28,21 +23,50 @@ type Finder interface {
 	Names() []string
 }
 
-// Compile prepares a matcher.
-func Compile(m *Matcher) *Pattern {
-	lazy := func(src string) func() (*regexp.Regexp, error) {
-		return sync.OnceValues(func() (*regexp.Regexp, error) {
-			if src == "" {
-				return nil, nil
-			}
-			return regexp.Compile(src)
-		})
-	}
-	p := &Pattern{Matcher: m, re: lazy(m.Pattern), ident: lazy(m.Ident)}
+// Compile prepares a matcher. fast, where given, makes what is asked before package
+// regexp.
+func Compile(m *Matcher, fast func(expr string) Finder) *Pattern {
+	p := &Pattern{Matcher: m, pattern: newExpression(m.Pattern, fast), ident: newExpression(m.Ident, fast)}
 	if m.Join != nil {
-		p.strip, p.until = lazy(m.Join.Strip), lazy(m.Join.Until)
+		p.strip, p.until = newExpression(m.Join.Strip, fast), newExpression(m.Join.Until, fast)
 	}
 	return p
+}
+
+// expression is a regular expression that may be missing or wrong.
+type expression struct {
+	given bool
+	fast  Finder
+	re    func() (*regexp.Regexp, error)
+}
+
+func newExpression(src string, fast func(expr string) Finder) expression {
+	if src == "" {
+		return expression{}
+	}
+	e := expression{given: true, re: sync.OnceValues(func() (*regexp.Regexp, error) { return regexp.Compile(src) })}
+	if fast != nil {
+		e.fast = fast(src)
+	}
+	return e
+}
+
+// find returns the places of the first match and the names of the groups, nil where
+// nothing matches.
+func (e *expression) find(text string) (loc []int, names []string) {
+	if !e.given {
+		return nil, nil
+	}
+	if e.fast != nil {
+		if loc, known := e.fast.Find(text); known {
+			return loc, e.fast.Names()
+		}
+	}
+	re, err := e.re()
+	if err != nil {
+		return nil, nil
+	}
+	return re.FindStringSubmatchIndex(text), re.SubexpNames()
 }
 
 // Match is one match of a pattern in a message.
@@ -57,7 +81,7 @@ func (p *Pattern) Match(text string) (Match, bool) { return p.MatchInto(text, ni
 
 // MatchInto is Match with a map for the fields that is empty, or nil for a new one.
 func (p *Pattern) MatchInto(text string, fields map[string]string) (Match, bool) {
-	loc, names := p.find(text)
+	loc, names := p.pattern.find(text)
 	if loc == nil {
 		return Match{}, false
 	}
@@ -78,26 +102,13 @@ func (p *Pattern) MatchInto(text string, fields map[string]string) (Match, bool)
 	return m, true
 }
 
-func (p *Pattern) find(text string) (loc []int, names []string) {
-	if p.Fast != nil {
-		if loc, known := p.Fast.Find(text); known {
-			return loc, p.Fast.Names()
-		}
-	}
-	re, err := p.re()
-	if err != nil || re == nil {
-		return nil, nil
-	}
-	return re.FindStringSubmatchIndex(text), re.SubexpNames()
-}
-
 // WrittenBy reports whether a writer with this identifier may match.
 func (p *Pattern) WrittenBy(ident string) bool {
-	re, err := p.ident()
-	if err != nil {
-		return false
+	if !p.ident.given || ident == "" {
+		return true
 	}
-	return re == nil || ident == "" || re.MatchString(ident)
+	loc, _ := p.ident.find(ident)
+	return loc != nil
 }
 
 // Joins reports whether a following message continues this one, and what of it to
@@ -106,11 +117,7 @@ func (p *Pattern) Joins(text string) (rest string, ok, last bool) {
 	if p.Join == nil {
 		return "", false, true
 	}
-	strip, err := p.strip()
-	if err != nil || strip == nil {
-		return "", false, true
-	}
-	loc := strip.FindStringSubmatchIndex(text)
+	loc, _ := p.strip.find(text)
 	if loc == nil || loc[0] != 0 {
 		return "", false, true
 	}
@@ -119,10 +126,8 @@ func (p *Pattern) Joins(text string) (rest string, ok, last bool) {
 		from = loc[2] // a group marks where the text to keep begins
 	}
 	rest = text[from:]
-	if until, _ := p.until(); until != nil && until.MatchString(rest) {
-		last = true
-	}
-	return rest, true, last
+	end, _ := p.until.find(rest)
+	return rest, true, end != nil
 }
 
 // ExpandKind replaces {field} in a kind by the field's value, lower case and with

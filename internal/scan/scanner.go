@@ -70,9 +70,7 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 		if len(m.Literals) == 0 {
 			return nil, fmt.Errorf("prepare matcher %s: it has no literals: give one text that every matching line holds", m.ID)
 		}
-		p := catalog.Compile(m)
-		p.Fast = lazyre.NewFast(m.Pattern)
-		s.matchers = append(s.matchers, p)
+		s.matchers = append(s.matchers, catalog.Compile(m, fast))
 		s.refusals = append(s.refusals, refusalOf(m))
 		for _, text := range m.Literals {
 			for _, form := range spellings(text) {
@@ -102,6 +100,8 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 	s.search = literal.New(lits)
 	return s, nil
 }
+
+func fast(expr string) catalog.Finder { return lazyre.NewFast(expr) }
 
 // spellings are the forms in which a literal can stand in a row: as it is, and as
 // JSON escapes it, with and without Go's care for HTML.
