@@ -184,6 +184,29 @@ func TestScanStorm(t *testing.T) {
 	}
 }
 
+// TestScanFlood: many GPUs with many texts each cost no more signals than a few thousand,
+// every GPU keeps one at least, and every line is counted.
+func TestScanFlood(t *testing.T) {
+	s := small(t)
+	const gpus, texts = 200, 100
+	var b strings.Builder
+	for i := range texts {
+		for g := range gpus {
+			fmt.Fprintf(&b, "[%5d.%06d] NVRM: Xid (PCI:%04x:3b:00): 31, pid=1, name=p, fault @ %x\n", i, g, g, i)
+		}
+	}
+	total := 0
+	seen := map[string]bool{}
+	res := scanText(t, s, b.String(), Options{})
+	for _, sig := range res.Signals {
+		total += sig.Count
+		seen[sig.Subject.GPU.PCI] = true
+	}
+	if total != gpus*texts || len(seen) != gpus || len(res.Signals) > 10*gpus {
+		t.Errorf("%d signals of %d GPUs, %d counted", len(res.Signals), len(seen), total)
+	}
+}
+
 func TestScanWindowOfTime(t *testing.T) {
 	s := small(t)
 	var b strings.Builder
