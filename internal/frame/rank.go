@@ -57,6 +57,9 @@ func (p *peeler) rankBracket() bool {
 		return false
 	}
 	if isDigit(s[1]) || strings.IndexByte(s[:min(len(s), 100)], '@') > 0 {
+		if !strings.Contains(s[:min(len(s), 120)], "]<std") {
+			return false
+		}
 		if m := mpiTag.FindStringSubmatch(s); m != nil {
 			p.m.addTask("job " + m[1])
 			return p.takeRank(len(m[0]), RankGlobal, m[2])
@@ -64,6 +67,9 @@ func (p *peeler) rankBracket() bool {
 		if m := hvdTag.FindStringSubmatch(s); m != nil {
 			return p.takeRank(len(m[0]), RankGlobal, m[1])
 		}
+		return false
+	}
+	if !isAlpha(s[1]) {
 		return false
 	}
 	if m := roleTag.FindStringSubmatch(s); m != nil {
