@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command peak runs a command and prints, on standard error, how long it took and how much
 // memory it had at most. bench/scan.sh uses it; it is no part of gpumedic.
 //
