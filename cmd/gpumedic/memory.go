@@ -17,8 +17,8 @@ var heapSteps = []struct {
 	percent int
 }{
 	{10 << 20, 32 << 20, -1},
-	{20 << 20, 46 << 20, 100},
-	{math.MaxUint64, math.MaxInt64, 60},
+	{20 << 20, 42 << 20, 100},
+	{math.MaxUint64, math.MaxInt64, 50},
 }
 
 // tuneMemory sets the collector so. Who sets GOGC or GOMEMLIMIT knows better.
