@@ -20,6 +20,7 @@ import (
 )
 
 func main() {
+	tuneMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	if len(os.Args) > 1 && os.Args[1] == child.Arg {
 		os.Exit(child.Main(ctx, childTasks, os.Args[2:]))
