@@ -50,6 +50,8 @@ var mayImport = map[string][]string{
 	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/scan/section", "internal/source"},
 	// check judges readings, live or recorded, with the wiring of recorded input.
 	"internal/check": {"catalog", "internal/child", "internal/offline", "internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan/section", "internal/source"},
+	// notify writes its messages with the program's own words for actions.
+	"internal/act/notify": {"internal/lang"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
 	// catalogdoc writes the pages of docs/faults from the catalog.
