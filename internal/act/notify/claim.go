@@ -118,20 +118,23 @@ func oldest(rows []row, now time.Time) time.Time {
 const rowColumns = `d.notice, d.incident, d.batch, d.queued, d.due, d.refusals, n.body
 	FROM notify_delivery d JOIN notify_notice n ON n.id = d.notice`
 
+// notBehind keeps the order within an incident: nothing earlier of it waits for its time.
+const notBehind = `NOT EXISTS (
+	SELECT 1 FROM notify_delivery e WHERE e.channel = d.channel AND e.incident = d.incident AND e.state = 0
+	AND e.notice < d.notice AND e.due > ?)`
+
 // ready reads fresh notices, the oldest first. One that is behind an earlier one of its
 // incident which is not due (refused, held back) is not ready.
 func (o *outbox) ready(ctx context.Context, channel string, now time.Time, most int) ([]row, error) {
-	return o.query(ctx, `SELECT `+rowColumns+` WHERE d.channel = ? AND d.state = 0 AND d.batch = 0 AND d.due <= ? AND NOT EXISTS (
-			SELECT 1 FROM notify_delivery e WHERE e.channel = d.channel AND e.incident = d.incident AND e.state = 0
-			AND e.notice < d.notice AND e.due > ?)
+	return o.query(ctx, `SELECT `+rowColumns+` WHERE d.channel = ? AND d.state = 0 AND d.batch = 0 AND d.due <= ? AND `+notBehind+`
 		ORDER BY d.notice LIMIT ?`, channel, now.UnixMilli(), now.UnixMilli(), most)
 }
 
 // frozen reads the oldest message that was begun and is due, nil when there is none.
 func (o *outbox) frozen(ctx context.Context, channel string, now time.Time) ([]row, error) {
 	return o.query(ctx, `SELECT `+rowColumns+` WHERE d.channel = ? AND d.state = 0 AND d.batch = (
-			SELECT min(batch) FROM notify_delivery WHERE channel = ? AND state = 0 AND batch > 0 AND due <= ?)
-		ORDER BY d.notice`, channel, channel, now.UnixMilli())
+			SELECT min(d.batch) FROM notify_delivery d WHERE d.channel = ? AND d.state = 0 AND d.batch > 0 AND d.due <= ? AND `+notBehind+`)
+		ORDER BY d.notice`, channel, channel, now.UnixMilli(), now.UnixMilli())
 }
 
 func (o *outbox) query(ctx context.Context, q string, args ...any) ([]row, error) {
