@@ -121,20 +121,32 @@ const rowColumns = `d.notice, d.incident, d.batch, d.queued, d.due, d.refusals, 
 // notBehind keeps the order within an incident: nothing earlier of it waits for its time.
 const notBehind = `NOT EXISTS (
 	SELECT 1 FROM notify_delivery e WHERE e.channel = d.channel AND e.incident = d.incident AND e.state = 0
-	AND e.notice < d.notice AND e.due > ?)`
+	AND e.notice < d.notice AND e.due > :now AND e.queued <= :skew)`
+
+// isDue counts what was put in the future as due: the clock was set back, and waiting for
+// the time to come again could take years.
+const isDue = `(d.due <= :now OR d.queued > :skew)`
+
+// clockSkew is how far a clock may be corrected before that counts as set back.
+const clockSkew = 10 * time.Minute
+
+// at are the times of isDue and notBehind.
+func at(now time.Time) []any {
+	return []any{sql.Named("now", now.UnixMilli()), sql.Named("skew", now.Add(clockSkew).UnixMilli())}
+}
 
 // ready reads fresh notices, the oldest first. One that is behind an earlier one of its
 // incident which is not due (refused, held back) is not ready.
 func (o *outbox) ready(ctx context.Context, channel string, now time.Time, most int) ([]row, error) {
-	return o.query(ctx, `SELECT `+rowColumns+` WHERE d.channel = ? AND d.state = 0 AND d.batch = 0 AND d.due <= ? AND `+notBehind+`
-		ORDER BY d.notice LIMIT ?`, channel, now.UnixMilli(), now.UnixMilli(), most)
+	return o.query(ctx, `SELECT `+rowColumns+` WHERE d.channel = :channel AND d.state = 0 AND d.batch = 0 AND `+isDue+` AND `+notBehind+`
+		ORDER BY d.notice LIMIT :most`, append(at(now), sql.Named("channel", channel), sql.Named("most", most))...)
 }
 
 // frozen reads the oldest message that was begun and is due, nil when there is none.
 func (o *outbox) frozen(ctx context.Context, channel string, now time.Time) ([]row, error) {
-	return o.query(ctx, `SELECT `+rowColumns+` WHERE d.channel = ? AND d.state = 0 AND d.batch = (
-			SELECT min(d.batch) FROM notify_delivery d WHERE d.channel = ? AND d.state = 0 AND d.batch > 0 AND d.due <= ? AND `+notBehind+`)
-		ORDER BY d.notice`, channel, channel, now.UnixMilli(), now.UnixMilli())
+	return o.query(ctx, `SELECT `+rowColumns+` WHERE d.channel = :channel AND d.state = 0 AND d.batch = (
+			SELECT min(d.batch) FROM notify_delivery d WHERE d.channel = :channel AND d.state = 0 AND d.batch > 0 AND `+isDue+` AND `+notBehind+`)
+		ORDER BY d.notice`, append(at(now), sql.Named("channel", channel))...)
 }
 
 func (o *outbox) query(ctx context.Context, q string, args ...any) ([]row, error) {
