@@ -154,8 +154,9 @@ func newReceiver(t testing.TB, secure bool, answer func(n int, w http.ResponseWr
 		r.answer(n, w)
 	})
 	if secure {
-		r.Server = httptest.NewTLSServer(h)
-		r.Server.Config.ErrorLog = nil
+		r.Server = httptest.NewUnstartedServer(h)
+		r.Server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // of refused certificates
+		r.Server.StartTLS()
 	} else {
 		r.Server = httptest.NewServer(h)
 	}
@@ -215,3 +216,5 @@ func outcomeOf(err error) string {
 	}
 	return asFailure(err).what.String()
 }
+
+func writeFile(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
