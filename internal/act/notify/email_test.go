@@ -205,7 +205,7 @@ func TestEmail(t *testing.T) {
 				t.Errorf("subject %q (%v)", subject, err)
 			}
 			body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
-			if err != nil || !strings.Contains(string(body), "命令: scontrol update") || !strings.Contains(string(body), "/incidents/12") {
+			if err != nil || !strings.Contains(string(body), "命令：scontrol update") || !strings.Contains(string(body), "/incidents/12") {
 				t.Errorf("body %s (%v)", body, err)
 			}
 			if m.Header.Get("Bcc") != "" {

@@ -45,7 +45,7 @@ func slackText(m *message) string {
 			text = "`" + strings.ReplaceAll(text, "`", "'") + "`"
 		}
 		if l.Label != "" {
-			text = l.Label + ": " + text
+			text = l.Label + colon(m.Lang) + text
 		}
 		parts = append(parts, text)
 	}

@@ -60,11 +60,9 @@ func (m *message) one(n *Notice) {
 	m.Title = cut(oneLine(strings.Join(present(
 		"[gpumedic] "+saySeverity(m.Lang, n.Severity)+" · "+sayKind(m.Lang, n.Kind),
 		say(m.Lang, wIncident)+" #"+strconv.FormatInt(n.Incident, 10), n.Subject.Node, t.Title), " · ")), maxTitle)
-	head := t.Headline
-	if head == "" {
-		head = t.Title
+	if t.Headline != t.Title {
+		m.add(t.Headline, maxHeadline)
 	}
-	m.add(head, maxHeadline)
 	m.label(wNode, n.Subject.Node)
 	m.label(wGPU, gpuName(n.Subject.GPU))
 	m.label(wProcess, processName(n.Subject.Process))
@@ -79,7 +77,7 @@ func (m *message) one(n *Notice) {
 	m.label(wJob, job)
 	m.label(wUser, n.Labels["user"])
 	if n.Count > 1 {
-		m.label(wSeen, strconv.Itoa(n.Count)+"×")
+		m.label(wSeen, strconv.Itoa(n.Count))
 	}
 	m.label(wReason, n.Reason)
 	if n.Kind == Closed {
@@ -103,9 +101,9 @@ func (m *message) steps(n *Notice, t Text) {
 	}
 	switch t.Remedy.Risk {
 	case "disruptive":
-		step += " (" + say(m.Lang, wDisruptive) + ")"
+		step += lang.Pick(m.Lang, " ("+say(m.Lang, wDisruptive)+")", "（"+say(m.Lang, wDisruptive)+"）")
 	case "destructive":
-		step += " (" + say(m.Lang, wDestructive) + ")"
+		step += lang.Pick(m.Lang, " ("+say(m.Lang, wDestructive)+")", "（"+say(m.Lang, wDestructive)+"）")
 	}
 	m.label(wDo, step)
 	if c := t.Remedy.Command; c != "" {
@@ -177,7 +175,7 @@ func (m *message) add(value string, room int) {
 func (m *message) plain(max int, withTitle bool) string {
 	end := ""
 	if m.Link != "" {
-		end = say(m.Lang, wDetails) + ": " + m.Link
+		end = say(m.Lang, wDetails) + colon(m.Lang) + m.Link
 	}
 	var parts []string
 	if withTitle {
@@ -187,7 +185,7 @@ func (m *message) plain(max int, withTitle bool) string {
 		if l.Label == "" {
 			parts = append(parts, l.Text)
 		} else {
-			parts = append(parts, l.Label+": "+l.Text)
+			parts = append(parts, l.Label+colon(m.Lang)+l.Text)
 		}
 	}
 	return fit(parts, end, max)

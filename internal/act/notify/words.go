@@ -44,12 +44,15 @@ var words = map[word][2]string{
 	wReason:      {"reason", "说明"},
 	wSince:       {"since", "开始于"},
 	wLasted:      {"lasted", "持续"},
-	wSeen:        {"seen", "出现次数"},
+	wSeen:        {"times seen", "出现次数"},
 	wDetails:     {"details", "详情"},
 	wLate:        {"LATE: this happened at %s and could not be delivered earlier", "延迟送达：发生于 %s，此前未能发出"},
 	wGrouped:     {"%d incidents", "%d 起事件"},
 	wMore:        {"… and %d more", "……另有 %d 起"},
 }
+
+// colon stands between a label and its value.
+func colon(l string) string { return lang.Pick(l, ": ", "：") }
 
 func say(l string, w word) string { return lang.Pick(l, words[w][0], words[w][1]) }
 
