@@ -84,6 +84,20 @@ func TestAlertLife(t *testing.T) {
 	}
 }
 
+// TestAlertResendIsWokenFor: the worker does not sleep over the time of a refresh.
+func TestAlertResendIsWokenFor(t *testing.T) {
+	r := newReceiver(t, false, nil)
+	g := newRig(t, Config{Channels: []Channel{{Name: "am", Type: "alertmanager", URL: r.URL, Resend: 2 * time.Second}}})
+	g.put(notice(1, 12, Opened))
+	if d := g.drain(0); d > 2*time.Second {
+		t.Errorf("sleeps %s with a refresh due in 2s", d)
+	}
+	g.at = g.at.Add(1500 * time.Millisecond)
+	if d := g.drain(0); d > 500*time.Millisecond {
+		t.Errorf("sleeps %s with a refresh due in 500ms", d)
+	}
+}
+
 // TestAlertStorm: Alertmanager groups by itself, so a storm is a few requests.
 func TestAlertStorm(t *testing.T) {
 	g, r, _ := amRig(t, nil)

@@ -122,7 +122,9 @@ func (v *validator) channel(ch *Channel) {
 		v.bad("tls", "cert_file and key_file belong together")
 	}
 	v.positive("timeout", ch.Timeout)
-	v.positive("resend", ch.Resend)
+	if ch.Resend != 0 && ch.Resend < time.Second {
+		v.bad("resend", "must be at least 1s")
+	}
 	v.positive("group.window", ch.Group.Window)
 	if ch.Group.Max < 0 {
 		v.bad("group.max", "must not be negative")

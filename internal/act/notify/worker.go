@@ -103,6 +103,9 @@ func (w *worker) step(ctx context.Context) (time.Duration, error) {
 		if d <= 0 {
 			d = maxPoll
 		}
+		if st, ok := w.to.(stateful); ok {
+			d = min(d, max(w.fresh.Add(st.every()).Sub(now), time.Millisecond))
+		}
 		return d, nil
 	}
 	return w.deliver(ctx, c)
