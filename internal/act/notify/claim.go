@@ -115,12 +115,14 @@ func oldest(rows []row, now time.Time) time.Time {
 	return now
 }
 
+// rowColumns reads through the indexes of waiting deliveries. SQLite alone would choose
+// the primary key and walk over all that was ever delivered.
 const rowColumns = `d.notice, d.incident, d.batch, d.queued, d.due, d.refusals, n.body
-	FROM notify_delivery d JOIN notify_notice n ON n.id = d.notice`
+	FROM notify_delivery d INDEXED BY notify_waiting JOIN notify_notice n ON n.id = d.notice`
 
 // notBehind keeps the order within an incident: nothing earlier of it waits for its time.
 const notBehind = `NOT EXISTS (
-	SELECT 1 FROM notify_delivery e WHERE e.channel = d.channel AND e.incident = d.incident AND e.state = 0
+	SELECT 1 FROM notify_delivery e INDEXED BY notify_ahead WHERE e.channel = d.channel AND e.incident = d.incident AND e.state = 0
 	AND e.notice < d.notice AND e.due > :now AND e.queued <= :skew)`
 
 // isDue counts what was put in the future as due: the clock was set back, and waiting for
@@ -145,7 +147,7 @@ func (o *outbox) ready(ctx context.Context, channel string, now time.Time, most 
 // frozen reads the oldest message that was begun and is due, nil when there is none.
 func (o *outbox) frozen(ctx context.Context, channel string, now time.Time) ([]row, error) {
 	return o.query(ctx, `SELECT `+rowColumns+` WHERE d.channel = :channel AND d.state = 0 AND d.batch = (
-			SELECT min(d.batch) FROM notify_delivery d WHERE d.channel = :channel AND d.state = 0 AND d.batch > 0 AND `+isDue+` AND `+notBehind+`)
+			SELECT min(d.batch) FROM notify_delivery d INDEXED BY notify_waiting WHERE d.channel = :channel AND d.state = 0 AND d.batch > 0 AND `+isDue+` AND `+notBehind+`)
 		ORDER BY d.notice`, append(at(now), sql.Named("channel", channel))...)
 }
 

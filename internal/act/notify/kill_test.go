@@ -24,8 +24,8 @@ import (
 const (
 	childEnv   = "NOTIFY_TEST_CHILD" // the database; makes this test program the child
 	childURL   = "NOTIFY_TEST_URL"
-	killTotal  = 1500 // notices
-	killRounds = 60
+	killTotal  = 800 // notices
+	killRounds = 30
 )
 
 func TestMain(m *testing.M) {

@@ -44,8 +44,8 @@ CREATE TABLE IF NOT EXISTS notify_delivery (
 	error TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (channel, notice)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS notify_waiting ON notify_delivery (channel, batch, notice, due) WHERE state = 0;
-CREATE INDEX IF NOT EXISTS notify_ahead ON notify_delivery (channel, incident, notice, due) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS notify_waiting ON notify_delivery (channel, batch, notice, due, queued) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS notify_ahead ON notify_delivery (channel, incident, notice, due, queued) WHERE state = 0;
 CREATE TABLE IF NOT EXISTS notify_told (
 	channel TEXT NOT NULL, incident INTEGER NOT NULL, PRIMARY KEY (channel, incident)
 ) WITHOUT ROWID;
