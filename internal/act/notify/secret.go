@@ -97,9 +97,7 @@ func (s *scrubber) hide(v string) {
 	if v == "" {
 		return
 	}
-	for _, form := range []string{v, url.QueryEscape(v), url.PathEscape(v), base64.StdEncoding.EncodeToString([]byte(v))} {
-		s.hidden = append(s.hidden, form)
-	}
+	s.hidden = append(s.hidden, v, url.QueryEscape(v), url.PathEscape(v), base64.StdEncoding.EncodeToString([]byte(v)))
 	// The longest first: a part must not be replaced before the whole is.
 	sort.Slice(s.hidden, func(i, j int) bool { return len(s.hidden[i]) > len(s.hidden[j]) })
 }
