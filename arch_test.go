@@ -45,7 +45,11 @@ var mayImport = map[string][]string{
 	"internal/ranks":          {},
 	"internal/diagnose":       {"catalog", "internal/ranks", "internal/topo", "internal/lazyre"},
 	"internal/explain":        {"catalog", "internal/decode", "internal/lang", "internal/layout", "internal/lazyre"},
-	"internal/report":         {"internal/lang", "internal/layout", "internal/lazyre"},
+	// report's form for Prometheus and the daemon's exporter share one list of metrics.
+	"internal/report":        {"internal/lang", "internal/layout", "internal/lazyre", "internal/metrics/names"},
+	"internal/metrics/names": {},
+	// metrics shows readings, so it knows their form.
+	"internal/metrics": {"internal/metrics/names", "internal/scan/section"},
 	// offline wires source, scan, decode and diagnose for recorded input.
 	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/scan/section", "internal/source"},
 	// check judges readings, live or recorded, with the wiring of recorded input.
