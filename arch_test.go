@@ -48,6 +48,8 @@ var mayImport = map[string][]string{
 	// report's form for Prometheus and the daemon's exporter share one list of metrics.
 	"internal/report":        {"internal/lang", "internal/layout", "internal/lazyre", "internal/metrics/names"},
 	"internal/metrics/names": {},
+	// metricstest makes the snapshots of the exporter's tests and of e2e/prometheus.
+	"internal/metrics/metricstest": {"internal/metrics", "internal/scan/section"},
 	// metrics shows readings, so it knows their form.
 	"internal/metrics": {"internal/metrics/names", "internal/scan/section"},
 	// offline wires source, scan, decode and diagnose for recorded input.
