@@ -28,7 +28,7 @@ type node struct {
 	mig    []values
 	ports  []values
 	procs  []*process
-	who    map[string]values // what the host knows of a process, by its number
+	who    map[string]owner // by the process number
 }
 
 func sortOut(sets []section.Readings) *node {

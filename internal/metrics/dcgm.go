@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -73,15 +74,13 @@ func onlyUser(n *node, c *card, pods map[string]Pod) (container, namespace, pod 
 		if !c.gpu.Same(p.gpu) {
 			continue
 		}
-		v := n.who[p.pid]
-		named, id := pods[v.word("process.pod")], v.word("process.pod")
-		if named.Name == "" {
-			named.Name = id
-		}
-		if found && (named.Name != pod || v.word("process.container") != container) {
+		who := n.who[p.pid]
+		named := pods[who.pod]
+		named.Name = cmp.Or(named.Name, who.pod)
+		if found && (named.Name != pod || named.Namespace != namespace || who.container != container) {
 			return "", "", ""
 		}
-		found, container, namespace, pod = true, v.word("process.container"), named.Namespace, named.Name
+		found, container, namespace, pod = true, who.container, named.Namespace, named.Name
 	}
 	return container, namespace, pod
 }

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 
@@ -15,11 +16,16 @@ import (
 
 // process is a process on one GPU.
 type process struct {
-	pid    string
-	gpu    gpumedic.GPU
-	values values
-	memory float64
+	pid         string
+	gpu         gpumedic.GPU
+	name, kind  string
+	memory      float64 // MiB
+	knowsMemory bool
+	utilization string
 }
+
+// owner is what the host knows of a process.
+type owner struct{ name, user, container, pod, job string }
 
 // processes writes what each process has on each GPU: the largest by memory, and the rest
 // of a GPU in one series, so that sums stay true.
@@ -30,12 +36,14 @@ func (e *Exporter) processes(read, known *writer, n *node, pods map[string]Pod) 
 	})
 	listed := list[:min(len(list), e.opts.MaxProcesses)]
 	rest := list[len(listed):]
-	for _, f := range names.Families {
-		if f.Scope != names.Process {
-			continue
+	memory, load := &names.ProcessMemory.From[0], &names.ProcessUtilization.From[0]
+	for _, p := range listed {
+		labels := processLabels(n, p, n.who[p.pid], pods)
+		if p.knowsMemory {
+			read.add(names.ProcessMemory, labels, memory.Value(p.memory))
 		}
-		for _, p := range listed {
-			read.readings(f, p.values, processLabels(n, p, n.who[p.pid], pods))
+		if v, ok := finite(p.utilization); ok {
+			read.add(names.ProcessUtilization, labels, load.Value(v))
 		}
 	}
 	known.add(names.Hidden, pairs(names.Hidden.Labels, "processes"), float64(len(rest)))
@@ -48,14 +56,11 @@ func (e *Exporter) processes(read, known *writer, n *node, pods map[string]Pod) 
 		}
 		sums[k] += p.memory
 	}
-	f := names.ProcessMemory
 	for _, p := range order {
-		others := &process{gpu: p.gpu, values: values{"process.name": "(others)"}}
-		read.add(f, processLabels(n, others, nil, nil), f.From[0].Value(sums[keyOf(p.gpu)]))
+		others := &process{gpu: p.gpu, name: "(others)"}
+		read.add(names.ProcessMemory, processLabels(n, others, owner{}, nil), memory.Value(sums[keyOf(p.gpu)]))
 	}
 }
-
-var processLabelNames = names.ProcessMemory.AllLabels()
 
 type gpuKey struct{ pci, uuid, index string }
 
@@ -63,52 +68,52 @@ func keyOf(g gpumedic.GPU) gpuKey { return gpuKey{g.PCI, g.UUID, index(g)} }
 
 // gather joins what is said of one process on one GPU, and finds who each process is: the
 // driver knows its memory, the host its owner.
-func gather(sets []*section.Readings) (list []*process, who map[string]values) {
-	who = map[string]values{}
+func gather(sets []*section.Readings) (list []*process, who map[string]owner) {
 	type key struct {
 		gpu gpuKey
 		pid string
 	}
-	byKey := map[key]*process{}
+	who, byKey := map[string]owner{}, map[key]*process{}
 	for _, s := range sets {
-		pid := s.Values["process.pid"].Value
+		word := func(key string) string { return plain(s.Values[key].Value) }
+		pid := word("process.pid")
 		if _, err := strconv.Atoi(pid); err != nil {
 			continue
 		}
-		v := add(values{}, s)
-		if s.Subject.GPU.PCI == "" && s.Subject.GPU.UUID == "" && s.Subject.GPU.Index == nil {
-			if who[pid] == nil {
-				who[pid] = v
+		if g := s.Subject.GPU; g.PCI == "" && g.UUID == "" && g.Index == nil {
+			if _, old := who[pid]; !old {
+				who[pid] = owner{word("process.name"), word("user"), word("process.container"), word("process.pod"), word("process.slurm.job")}
 			}
 			continue
 		}
-		mib, ok := v.number(&names.From{Keys: []string{"process.used_memory.mib"}})
+		mib, ok := finite(word("process.used_memory.mib"))
 		k := key{keyOf(s.Subject.GPU), pid}
 		p := byKey[k]
 		if p == nil {
-			p = &process{pid: pid, gpu: s.Subject.GPU, values: v, memory: mib}
+			p = &process{pid: pid, gpu: s.Subject.GPU, name: word("process.name"), kind: strings.ToUpper(word("process.type")),
+				utilization: word("process.utilization.gpu.percent")}
 			byKey[k] = p
 			list = append(list, p)
-		} else if ok { // once more, in another MIG instance
-			p.memory += mib
-			p.values["process.used_memory.mib"] = strconv.FormatFloat(p.memory, 'f', -1, 64)
+		}
+		if ok { // more than once when it is in several MIG instances
+			p.memory, p.knowsMemory = p.memory+mib, true
 		}
 	}
 	return list, who
 }
 
-func processLabels(n *node, p *process, who values, pods map[string]Pod) []*dto.LabelPair {
-	gpu := n.known(p.gpu)
-	id, pci, uuid := index(p.gpu), p.gpu.PCI, p.gpu.UUID
-	if gpu != nil {
-		id, pci, uuid = index(gpu.gpu), gpu.gpu.PCI, gpu.gpu.UUID
+var processLabelNames = names.ProcessMemory.AllLabels()
+
+func processLabels(n *node, p *process, who owner, pods map[string]Pod) []*dto.LabelPair {
+	g := p.gpu
+	if c := n.known(g); c != nil {
+		g = c.gpu
 	}
-	pod := who.word("process.pod")
-	named := pods[pod]
-	name := cmp.Or(p.values.word("process.name"), who.word("process.name"))
+	name := cmp.Or(p.name, who.name)
 	if name != "" {
 		name = path.Base(name)
 	}
-	return pairs(processLabelNames, id, pci, uuid, p.pid, name, p.values.word("process.type"),
-		who.word("user"), who.word("process.container"), cmp.Or(named.Name, pod), named.Namespace, who.word("process.slurm.job"))
+	pod := pods[who.pod]
+	return pairs(processLabelNames, index(g), g.PCI, g.UUID, p.pid, name, p.kind,
+		who.user, who.container, cmp.Or(pod.Name, who.pod), pod.Namespace, who.job)
 }

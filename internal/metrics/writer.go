@@ -30,14 +30,30 @@ func (w *writer) add(f *names.Family, labels []*dto.LabelPair, v float64) {
 		w.byName[f] = mf
 		w.families = append(w.families, mf)
 	}
-	m := &dto.Metric{Label: labels}
 	if f.Type == names.Counter {
-		m.Counter = &dto.Counter{Value: &v}
-	} else {
-		m.Gauge = &dto.Gauge{Value: &v}
+		s := &counter{value: v}
+		s.Label, s.Counter, s.counter.Value = labels, &s.counter, &s.value
+		mf.Metric = append(mf.Metric, &s.Metric)
+		return
 	}
-	mf.Metric = append(mf.Metric, m)
+	s := &gauge{value: v}
+	s.Label, s.Gauge, s.gauge.Value = labels, &s.gauge, &s.value
+	mf.Metric = append(mf.Metric, &s.Metric)
 }
+
+// gauge and counter are a series in one piece: there are thousands.
+type (
+	gauge struct {
+		dto.Metric
+		gauge dto.Gauge
+		value float64
+	}
+	counter struct {
+		dto.Metric
+		counter dto.Counter
+		value   float64
+	}
+)
 
 // readings adds the series of a family that follow from the values of one subject.
 func (w *writer) readings(f *names.Family, values values, labels []*dto.LabelPair) {
@@ -63,11 +79,20 @@ type values map[string]string
 
 // word is a reading's text; "" when it is absent or could not be read.
 func (v values) word(key string) string {
-	s := v[key]
+	return plain(v[key])
+}
+
+func plain(s string) string {
 	if s == "N/A" || unreadable(s) {
 		return ""
 	}
 	return s
+}
+
+// finite reads a number that is one.
+func finite(s string) (float64, bool) {
+	n, err := strconv.ParseFloat(s, 64)
+	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
 
 // number is the first of a series' readings that has a value.
@@ -90,7 +115,7 @@ func (v values) number(from *names.From) (float64, bool) {
 			}
 			continue
 		}
-		if n, err := strconv.ParseFloat(s, 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
+		if n, ok := finite(s); ok {
 			return n, true
 		}
 	}
@@ -108,13 +133,21 @@ func with(shared []*dto.LabelPair, labels []string, texts ...string) []*dto.Labe
 		return shared
 	}
 	out := append(make([]*dto.LabelPair, 0, len(shared)+len(texts)), shared...)
+	made := make([]labelled, len(texts))
 	for i, text := range texts {
 		if text != "" {
-			text = strings.ToValidUTF8(cut(text), "?")
-			out = append(out, &dto.LabelPair{Name: &labels[i], Value: &text})
+			l := &made[i]
+			l.text = strings.ToValidUTF8(cut(text), "?")
+			l.Name, l.Value = &labels[i], &l.text
+			out = append(out, &l.LabelPair)
 		}
 	}
 	return out
+}
+
+type labelled struct {
+	dto.LabelPair
+	text string
 }
 
 // cut bounds a label: names of processes and pods come from outside.

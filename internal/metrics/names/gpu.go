@@ -44,6 +44,8 @@ var (
 	ProcessMemory = &Family{Name: "gpumedic_process_memory_used_bytes", Scope: Process, Type: Gauge,
 		Help: "GPU memory that a process uses. The largest are listed; the rest of each GPU is one series with the process \"(others)\" and no pid.",
 		From: bytesOf("process.used_memory.mib")}
+	ProcessUtilization = &Family{Name: "gpumedic_process_utilization_ratio", Scope: Process, Type: Gauge,
+		Help: "Share of time in which the process ran a kernel.", From: ratio("process.utilization.gpu.percent")}
 )
 
 var gpuFamilies = []*Family{
@@ -148,8 +150,7 @@ var gpuFamilies = []*Family{
 	{Name: "gpumedic_mig_memory_total_bytes", Scope: MIG, Type: Gauge, Help: "Memory of a MIG instance.", From: bytesOf("mig.memory.total.mib")},
 
 	ProcessMemory,
-	{Name: "gpumedic_process_utilization_ratio", Scope: Process, Type: Gauge, Help: "Share of time in which the process ran a kernel.",
-		From: ratio("process.utilization.gpu.percent")},
+	ProcessUtilization,
 }
 
 func eccTotals() []From {
