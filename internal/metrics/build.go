@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 // build turns a snapshot into series.
 func (e *Exporter) build(s *Snapshot) *built {
 	n := sortOut(s.Readings)
+	e.remember(n)
 	read, known := newWriter(), newWriter()
 	e.gpus(read, n, s)
 	writeNode(read, n)
@@ -110,8 +112,24 @@ func (e *Exporter) state(c *card, node values, s *Snapshot) int {
 
 // seenGPU is a GPU that answered once.
 type seenGPU struct {
-	gpu    gpumedic.GPU
-	labels []*dto.LabelPair
+	gpu  gpumedic.GPU
+	name string
+}
+
+func (s seenGPU) labels() []*dto.LabelPair { return gpuLabels(s.gpu, s.name) }
+
+// remember gives GPUs that no longer say who they are the labels that they had: a series
+// that changes its labels when the GPU is lost is another series.
+func (e *Exporter) remember(n *node) {
+	n.seen = e.seen
+	for _, c := range n.cards {
+		for _, s := range e.seen {
+			if c.gpu.Same(s.gpu) {
+				c.gpu.Join(s.gpu)
+				c.labels = gpuLabels(c.gpu, cmp.Or(c.values.word("name"), s.name))
+			}
+		}
+	}
 }
 
 // gone reports the GPUs that answered before and that nothing names any more: a series
@@ -119,14 +137,14 @@ type seenGPU struct {
 func (e *Exporter) gone(w *writer, n *node) {
 	for _, s := range e.seen {
 		if n.known(s.gpu) == nil {
-			w.add(names.Up, s.labels, 0)
+			w.add(names.Up, s.labels(), 0)
 		}
 	}
 	const most = 64
 	for _, c := range n.cards {
 		old := slices.ContainsFunc(e.seen, func(s seenGPU) bool { return s.gpu.Same(c.gpu) })
 		if up, ok := answers(c, n.values); ok && up && !old && len(e.seen) < most {
-			e.seen = append(e.seen, seenGPU{c.gpu, c.labels})
+			e.seen = append(e.seen, seenGPU{c.gpu, c.values.word("name")})
 		}
 	}
 }

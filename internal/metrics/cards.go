@@ -29,6 +29,7 @@ type node struct {
 	ports  []values
 	procs  []*process
 	who    map[string]owner // by the process number
+	seen   []seenGPU        // GPUs of earlier snapshots
 }
 
 func sortOut(sets []section.Readings) *node {
@@ -99,6 +100,11 @@ func (n *node) known(g gpumedic.GPU) *card {
 func (n *node) labelsOf(g gpumedic.GPU) []*dto.LabelPair {
 	if c := n.known(g); c != nil {
 		return c.labels
+	}
+	for _, s := range n.seen {
+		if s.gpu.Same(g) {
+			return s.labels()
+		}
 	}
 	return gpuLabels(g, "")
 }

@@ -289,6 +289,11 @@ func TestGPUThatDoesNotAnswer(t *testing.T) {
 	}
 	e := exporter(metrics.Options{}, metricstest.Snapshot(now, 2, 0))
 	gather(t, e)
+	lost := metricstest.Readings(head + "status: GPU is lost\n")
+	e.Update(metrics.Snapshot{Taken: now, Readings: lost})
+	if v, ok := value(t, gather(t, e)["gpumedic_gpu_up"], "uuid", metricstest.UUID(0), "gpu", "0", "name", "NVIDIA H200"); v != 0 || !ok {
+		t.Errorf("a GPU that was lost has other labels than before, or is up: %v %v", v, ok)
+	}
 	e.Update(metricstest.Snapshot(now, 1, 0))
 	if v, ok := value(t, gather(t, e)["gpumedic_gpu_up"], "uuid", metricstest.UUID(1)); v != 0 || !ok {
 		t.Errorf("a GPU that is gone: up %v %v", v, ok)
