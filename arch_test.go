@@ -66,7 +66,6 @@ var mayImport = map[string][]string{
 	// store alone knows SQLite; it writes what incident decides.
 	"internal/incident/store": {"internal/incident"},
 	"internal/incident/show":  {"catalog", "internal/incident", "internal/lang", "internal/layout"},
-	"internal/check": {"catalog", "internal/child", "internal/offline", "internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan/section", "internal/source"},
 	// notify writes its messages with the program's own words for actions.
 	"internal/act/notify": {"internal/lang"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
