@@ -46,7 +46,6 @@ var mayImport = map[string][]string{
 	"internal/node":           {}, // pure, like ranks: what lines of one machine say together
 	"internal/diagnose":       {"catalog", "internal/node", "internal/ranks", "internal/topo", "internal/lazyre"},
 	"internal/explain":        {"catalog", "internal/decode", "internal/lang", "internal/layout", "internal/lazyre"},
-	"internal/report":         {"internal/lang", "internal/layout", "internal/lazyre"},
 	// lint reads scripts and manifests, not logs: its parsers are its own, and its answer
 	// is written by itself since it is a list of settings, not a report.
 	"internal/lint": {"catalog", "internal/lang", "internal/layout", "internal/lazyre"},
