@@ -72,7 +72,11 @@ func (p *printer) listHead(l *List) {
 		var parts []string
 		for _, s := range []string{gpumedic.SeverityCritical, gpumedic.SeverityError, gpumedic.SeverityWarning, gpumedic.SeverityInfo} {
 			if n[s] > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", n[s], p.severity(s)))
+				word := p.severity(s)
+				if p.Lang != "zh" && s != gpumedic.SeverityCritical {
+					word = plural(n[s], word)
+				}
+				parts = append(parts, fmt.Sprintf("%d %s", n[s], word))
 			}
 		}
 		head = fmt.Sprintf(p.pick("%d open %s: %s", "%d 个未关闭的%s：%s"), open, p.pick(plural(open, "incident"), "事件"), strings.Join(parts, p.pick(", ", "，")))
