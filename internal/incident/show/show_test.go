@@ -131,8 +131,9 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := tell()
+	var wanted []string
 	for name, write := range map[string]func(io.Writer, Options) error{
-		"list":     func(w io.Writer, o Options) error { return WriteList(w, NewList(s.list(), true), false, o) },
+		"list":     func(w io.Writer, o Options) error { return WriteList(w, NewList(s.list(), true, 0), false, o) },
 		"show":     func(w io.Writer, o Options) error { return WriteOne(w, s.of(8), o) },
 		"program":  func(w io.Writer, o Options) error { return WriteOne(w, s.of(9), o) },
 		"silences": func(w io.Writer, o Options) error { return WriteSilences(w, s.book.Silences, o) },
@@ -148,6 +149,7 @@ func TestGolden(t *testing.T) {
 			checkLines(t, name, b.String())
 			golden(t, name+"."+l+".txt", b.Bytes())
 		}
+		wanted = append(wanted, name+".en.txt", name+".zh.txt")
 		var b bytes.Buffer
 		if err := write(&b, Options{Format: "json"}); err != nil {
 			t.Fatal(err)
@@ -155,6 +157,15 @@ func TestGolden(t *testing.T) {
 		var v map[string]any
 		if err := json.Unmarshal(b.Bytes(), &v); err != nil || !strings.HasPrefix(v["schema"].(string), "gpumedic.") {
 			t.Errorf("%s: %v %v", name, v["schema"], err)
+		}
+	}
+	files, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !slices.Contains(wanted, f.Name()) {
+			t.Errorf("testdata/%s belongs to no test", f.Name())
 		}
 	}
 }
@@ -171,6 +182,13 @@ func checkLines(t *testing.T, name, text string) {
 		if strings.ContainsRune(line, 0x1b) {
 			t.Errorf("%s: a control byte of the log: %q", name, line)
 		}
+	}
+}
+
+func TestLimitKeepsTheStatus(t *testing.T) {
+	l := NewList(tell().list(), false, 1)
+	if len(l.Incidents) != 1 || l.Incidents[0].Severity != gpumedic.SeverityCritical || l.More != 3 || l.Open["warning"] != 2 || l.Status != gpumedic.ExitFault {
+		t.Errorf("%+v", l)
 	}
 }
 
