@@ -18,19 +18,24 @@ const module = "github.com/gpumedic/gpumedic"
 // mayImport is the table of ARCHITECTURE.md: a room and the rooms of ours that it may
 // import besides the glossary at the root. A new edge needs a line here, with a reason.
 var mayImport = map[string][]string{
-	"":                      {},
-	"catalog":               {},
-	"internal/lang":         {},
-	"internal/layout":       {},
-	"internal/lazyre":       {},
-	"internal/topo":         {},
-	"internal/child":        {},
-	"internal/driver":       {},
-	"internal/probe":        {},
-	"internal/frame":        {"internal/lazyre"},
-	"internal/source":       {"internal/lazyre"},
-	"internal/scan/literal": {},
-	"internal/scan/section": {"catalog", "internal/lazyre"},
+	"":                {},
+	"catalog":         {},
+	"internal/lang":   {},
+	"internal/layout": {},
+	"internal/lazyre": {},
+	"internal/topo":   {},
+	"internal/child":  {},
+	"internal/driver": {},
+	"internal/probe":  {},
+	// cuda binds libcuda.so.1; burn drives GPUs through it, each in a child process, and
+	// writes what it found as a readings document. cudafake is for tests alone.
+	"internal/driver/cuda":          {"internal/driver"},
+	"internal/driver/cuda/cudafake": {},
+	"internal/burn":                 {"internal/child", "internal/driver/cuda", "internal/probe"},
+	"internal/frame":                {"internal/lazyre"},
+	"internal/source":               {"internal/lazyre"},
+	"internal/scan/literal":         {},
+	"internal/scan/section":         {"catalog", "internal/lazyre"},
 	// scan follows tracebacks and reads flight-recorder dumps as it meets them.
 	"internal/scan":           {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section", "internal/scan/traceback", "internal/flight", "internal/lazyre", "internal/series"},
 	"internal/scan/traceback": {"internal/lazyre"},
