@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	// writes what it found as a readings document. cudafake is for tests alone.
 	"internal/driver/cuda":          {"internal/driver"},
 	"internal/driver/cuda/cudafake": {},
-	"internal/burn":                 {"internal/child", "internal/driver/cuda", "internal/probe"},
+	"internal/burn":                 {"internal/child", "internal/driver/cuda", "internal/lang", "internal/probe"},
 	"internal/frame":                {"internal/lazyre"},
 	"internal/source":               {"internal/lazyre"},
 	"internal/scan/literal":         {},

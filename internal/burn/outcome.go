@@ -26,11 +26,14 @@ type Outcome struct {
 	Stress     *Stress    `json:"stress,omitempty"`
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
 	Rates      []Rate     `json:"rates,omitempty"`
+	Watch      Watch      `json:"watch"`
+	Limits     Limits     `json:"limits"`
 
 	Failure     *Failure     `json:"failure,omitempty"`
 	Stuck       *child.Stuck `json:"stuck,omitempty"`
 	Interrupted bool         `json:"interrupted,omitempty"`
 	Refused     string       `json:"refused,omitempty"` // why the test was not begun
+	Others      []string     `json:"others,omitempty"`  // other processes on the GPU
 	Done        bool         `json:"done"`
 
 	Begun time.Time `json:"begun"`
