@@ -15,11 +15,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/child"
 	"github.com/gpumedic/gpumedic/internal/offline"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	if len(os.Args) > 1 && os.Args[1] == child.Arg {
+		os.Exit(child.Main(ctx, childTasks, os.Args[2:]))
+	}
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)
@@ -65,6 +69,7 @@ lines that prove it. It needs no GPU and no network to read a log.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err, "") })
 	root.AddCommand(c.diagnoseCmd(), c.explainCmd(), c.catalogCmd())
+	root.AddCommand(c.memtestCmd(), c.stressCmd(), c.bandwidthCmd())
 	root.AddCommand(c.plannedCmds()...)
 	return root
 }

@@ -3,16 +3,26 @@ package main
 import (
 	"compress/gzip"
 	"flag"
+	"fmt"
 	"os"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/gpumedic/gpumedic/internal/child"
+	"github.com/gpumedic/gpumedic/internal/driver/cuda/cudafake"
 )
 
 var update = flag.Bool("update", false, "write golden outputs in the scripts anew")
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == child.Arg { // a child of the program under test has the binary's own name
+		main()
+	}
+	if status, ok := cudafake.Main(); ok {
+		os.Exit(status)
+	}
 	testscript.Main(m, map[string]func(){"gpumedic": main})
 }
 
@@ -31,7 +41,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("REPO", wd+"/../..")
 			e.Setenv("LANG", "C")
 			e.Setenv("LC_ALL", "")
+			e.Setenv("LD_LIBRARY_PATH", os.Getenv("LD_LIBRARY_PATH")) // the fake driver's place
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "fakecuda" {
+				return cudafake.Present(), nil
+			}
+			return false, fmt.Errorf("no condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   status,

@@ -37,7 +37,7 @@ func (o *Outcome) write(w *probe.Writer) {
 		w.Value(o.Test+".why", why)
 	}
 	if f := o.Failure; f != nil && ofGPU(f.Code) {
-		w.Noted("cuda.error", f.Code, f.Text)
+		w.Value("cuda.error", f.Code)
 	}
 	if o.Refused != "" {
 		w.Value("test.refused", o.Refused)

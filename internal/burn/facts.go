@@ -33,15 +33,15 @@ func (f *facts) say(en, zh string, values ...any) {
 
 func (f *facts) memory() {
 	m := f.o.Memory
-	if m == nil {
+	if m == nil || m.Verified == 0 {
 		return
 	}
 	card := f.o.cardBytes()
-	f.say("%.2f %% of the card's %.0f MiB under test; %d passes in %.1f s, %.1f TB read and compared",
-		"测试了整卡 %[2].0f MiB 的 %[1].2f%%；%[3]d 遍，用时 %[4].1f 秒，读回并比对 %[5].1f TB",
-		f.o.share()*100, card/(1<<20), m.Passes, m.Seconds, float64(m.Verified)/1e12)
+	f.say("%.2f %% of the card's %.0f MiB under test; %d passes in %.1f s, %s read and compared",
+		"测试了整卡 %.0[2]f MiB 的 %.2[1]f%%；%[3]d 遍，用时 %.1[4]f 秒，读回并比对 %[5]s",
+		f.o.share()*100, card/(1<<20), m.Passes, m.Seconds, bytesText(float64(m.Verified)))
 	if m.WriteRate > 0 && m.ReadRate > 0 {
-		f.say("written at %.2f TB/s, read and compared at %.2f TB/s", "写入 %.2f TB/s，读回并比对 %.2f TB/s", m.WriteRate/1e12, m.ReadRate/1e12)
+		f.say("written at %s, read and compared at %s", "写入 %s，读回并比对 %s", perSecond(m.WriteRate), perSecond(m.ReadRate))
 	}
 	if left := (card - float64(m.Tested)) / (1 << 20); left > 0 {
 		f.say("not tested: %.0f MiB that the driver, this test and other processes hold", "未测试：%.0f MiB，由驱动、本测试和其他进程占用", left)
@@ -56,16 +56,40 @@ func (f *facts) memory() {
 	f.class()
 	for i, r := range f.o.Records {
 		if i == shownRecords {
-			f.say("%d more records are in the JSON report", "其余 %d 条记录见 JSON 报告", len(f.o.Records)-i)
+			f.say("%d more records: --format json shows 256, --report keeps all", "其余 %d 条记录：--format json 给出 256 条，--report 保留全部", len(f.o.Records)-i)
 			break
 		}
-		f.say("at %#x: want %08x, read %08x, at once %08x, later %08x, rewritten %08x; bits %08x (%s, SM %d)",
-			"偏移 %#x：应为 %08x，读到 %08x，立即重读 %08x，稍后重读 %08x，重写后 %08x；错位 %08x（%s，SM %d）",
-			r.Offset, r.Want, r.Got, r.Again, r.Late, r.Renewed, r.Bits(), r.Pattern, r.SM)
+		f.say("at %#x: read %08x, want %08x, bits %08x; at once %s, later %s, rewritten %s (%s, SM %d)",
+			"偏移 %#x：读到 %08x，应为 %08x，错位 %08x；立即重读%s，稍后重读%s，重写后%s（%s，SM %d）",
+			r.Offset, r.Got, r.Want, r.Bits(), f.again(r, r.Again), f.again(r, r.Late), f.again(r, r.Renewed), r.Pattern, r.SM)
 	}
 }
 
+// bytesText is a number of bytes in decimal units, as the makers of memory count.
+func bytesText(b float64) string {
+	switch {
+	case b >= 1e12:
+		return fmt.Sprintf("%.2f TB", b/1e12)
+	case b >= 1e9:
+		return fmt.Sprintf("%.1f GB", b/1e9)
+	}
+	return fmt.Sprintf("%.1f MB", b/1e6)
+}
+
+func perSecond(b float64) string { return bytesText(b) + "/s" }
+
 const shownRecords = 6
+
+// again says what a word was when it was read once more.
+func (f *facts) again(r Record, v uint32) string {
+	switch v {
+	case r.Want:
+		return lang.Pick(f.lang, "right", "正确")
+	case r.Got:
+		return lang.Pick(f.lang, "the same", "同样出错")
+	}
+	return fmt.Sprintf("%08x", v)
+}
 
 // classText says what a class means, in both languages.
 var classText = map[string][2]string{
@@ -139,7 +163,7 @@ func (f *facts) rates() {
 		text := rateText[r.Name]
 		of := ""
 		if limit := f.o.limit(r.Name); limit > 0 {
-			of = fmt.Sprintf(lang.Pick(f.lang, ", %.1f %% of %.1f GB/s", "，为 %[2].1f GB/s 的 %[1].1f%%"), r.Rate/1e7/limit, limit)
+			of = fmt.Sprintf(lang.Pick(f.lang, ", %.1f %% of %.1f GB/s", "，为 %.1[2]f GB/s 的 %.1[1]f%%"), r.Rate/1e7/limit, limit)
 		}
 		f.say("%s: %.1f GB/s%s%s", "%s：%.1f GB/s%s%s", lang.Pick(f.lang, text[0], text[1]), r.Rate/1e9, of, f.wrongWords(r))
 	}
@@ -149,7 +173,7 @@ func (f *facts) wrongWords(r Rate) string {
 	if r.Wrong == 0 {
 		return ""
 	}
-	return fmt.Sprintf(lang.Pick(f.lang, "; %d words arrived WRONG", "；%d 个字传输后出错"), r.Wrong)
+	return fmt.Sprintf(lang.Pick(f.lang, "; %d words arrived wrong", "；%d 个字传输后出错"), r.Wrong)
 }
 
 func (f *facts) load() {

@@ -60,6 +60,25 @@ func Run(ctx context.Context, r *child.Runner, j Job, progress func(Progress)) (
 	return o, nil
 }
 
+// List names the GPUs that CUDA shows to a process of this program. When it cannot, the
+// failure says why.
+func List(ctx context.Context, r *child.Runner, call time.Duration) ([]Identity, *Failure) {
+	var list []Identity
+	var failed *Failure
+	out := &collector{take: func(ev event) {
+		if ev.GPU != nil {
+			list = append(list, *ev.GPU)
+		}
+		if ev.Failure != nil {
+			failed = ev.Failure
+		}
+	}}
+	if _, err := r.Run(ctx, child.Options{Task: TaskList, Args: []string{"{}"}, Call: call, Out: out}); err != nil {
+		failed = &Failure{Text: err.Error()}
+	}
+	return list, failed
+}
+
 // dense is how many words the first pass with errors found wrong.
 func (m *Memory) dense() uint64 {
 	if m == nil {

@@ -15,11 +15,19 @@ const (
 	TaskMemory    = "memtest"
 	TaskStress    = "stress"
 	TaskBandwidth = "bandwidth"
+	TaskList      = "cuda-gpus"
 )
 
 // Tasks are what a child process of this program can be asked to do here.
 func Tasks() map[string]child.Task {
 	return map[string]child.Task{
+		TaskList: worker(func(_ context.Context, d *cuda.Driver, _ struct{}, e *emitter) error {
+			list, err := d.Devices()
+			for _, dev := range list {
+				e.emit(event{GPU: identity(d, dev)})
+			}
+			return err
+		}),
 		TaskMemory: worker(func(ctx context.Context, d *cuda.Driver, o MemOptions, e *emitter) error {
 			return onGPU(d, o.PCI, e, func(g *gpu) error { return (&memtest{gpu: g, o: o, e: e}).run(ctx) })
 		}),

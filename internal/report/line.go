@@ -166,6 +166,9 @@ func readingName(before string) string {
 		before = before[i:]
 	}
 	name := strings.TrimSpace(before)
+	if strings.Contains(name, ".") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._") == "" {
+		return name // of a document of live readings
+	}
 	if len(name) > 48 || name == "" || name[0] < 'A' || name[0] > 'Z' || strings.Contains(name, ":") {
 		return ""
 	}

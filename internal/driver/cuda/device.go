@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/gpumedic/gpumedic"
@@ -27,6 +28,9 @@ func Open(mark func(call string)) (*Driver, error) {
 	}
 	d := &Driver{mark: mark}
 	l, err := driver.Open(libraries...)
+	if errors.Is(err, driver.ErrNoDriver) && driver.Available {
+		return nil, fmt.Errorf("open libcuda.so.1: %w", driver.ErrNoDriver) // the loader's words for each place are no help
+	}
 	if err != nil {
 		return nil, err
 	}
