@@ -27,15 +27,15 @@ var mayImport = map[string][]string{
 	"internal/child":  {},
 	"internal/driver": {},
 	"internal/probe":  {},
-	// cuda binds libcuda.so.1; burn drives GPUs through it, each in a child process, and
-	// writes what it found as a readings document. cudafake is for tests alone.
-	"internal/driver/cuda":          {"internal/driver"},
-	"internal/driver/cuda/cudafake": {},
-	"internal/burn":                 {"internal/child", "internal/driver/cuda", "internal/lang", "internal/probe"},
-	"internal/frame":                {"internal/lazyre"},
-	"internal/source":               {"internal/lazyre"},
-	"internal/scan/literal":         {},
-	"internal/scan/section":         {"catalog", "internal/lazyre"},
+	// host reads the tables of driver branches and CUDA floors; the dates it is given.
+	"internal/probe/host":  {"catalog", "internal/probe", "internal/lazyre"},
+	"internal/driver/nvml": {"internal/driver"},
+	// the GPU probe reads NVML, writes a document, and is itself the child's task.
+	"internal/probe/gpu":    {"internal/driver", "internal/driver/nvml", "internal/probe", "internal/child"},
+	"internal/frame":        {"internal/lazyre"},
+	"internal/source":       {"internal/lazyre"},
+	"internal/scan/literal": {},
+	"internal/scan/section": {"catalog", "internal/lazyre"},
 	// scan follows tracebacks and reads flight-recorder dumps as it meets them.
 	"internal/scan":           {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section", "internal/scan/traceback", "internal/flight", "internal/lazyre", "internal/series"},
 	"internal/scan/traceback": {"internal/lazyre"},
@@ -43,16 +43,28 @@ var mayImport = map[string][]string{
 	"internal/series":         {"internal/lazyre"},
 	"internal/decode":         {"catalog", "internal/lazyre"},
 	"internal/ranks":          {},
-	"internal/diagnose":       {"catalog", "internal/ranks", "internal/topo", "internal/lazyre"},
+	"internal/node":           {}, // pure, like ranks: what lines of one machine say together
+	"internal/diagnose":       {"catalog", "internal/node", "internal/ranks", "internal/topo", "internal/lazyre"},
 	"internal/explain":        {"catalog", "internal/decode", "internal/lang", "internal/layout", "internal/lazyre"},
 	"internal/report":         {"internal/lang", "internal/layout", "internal/lazyre"},
+	// lint reads scripts and manifests, not logs: its parsers are its own, and its answer
+	// is written by itself since it is a list of settings, not a report.
+	"internal/lint": {"catalog", "internal/lang", "internal/layout", "internal/lazyre"},
 	// offline wires source, scan, decode and diagnose for recorded input.
-	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/source"},
+	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/scan/section", "internal/source"},
+	// check judges readings, live or recorded, with the wiring of recorded input.
+	"internal/check": {"catalog", "internal/child", "internal/lint", "internal/offline", "internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan/section", "internal/source"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
 	// catalogdoc writes the pages of docs/faults from the catalog.
 	"internal/catalogdoc": {"catalog", "internal/lang"},
-	"cmd/gpumedic":        {"*"},
+	// cuda binds libcuda.so.1; burn drives GPUs through it, each in a child process, and
+	// writes what it found as a readings document. cudafake is for tests alone.
+	"internal/driver/cuda":          {"internal/driver"},
+	"internal/driver/cuda/cudafake": {},
+	"internal/burn":                 {"internal/child", "internal/driver/cuda", "internal/lang", "internal/probe"},
+	// cmd wires everything.
+	"cmd/gpumedic": {"*"},
 }
 
 // pure rooms read no clock and do no I/O, so that every incident replays.
@@ -60,6 +72,7 @@ var pure = map[string][]string{
 	"":                  {"os", "net", "net/http", "io/fs", "os/exec"},
 	"internal/diagnose": {"os", "net", "net/http", "io/fs", "os/exec", "io"},
 	"internal/topo":     {"os", "net", "net/http", "io/fs", "os/exec", "io"},
+	"internal/lint":     {"os", "net", "net/http", "io/fs", "os/exec"},
 }
 
 func TestImportTable(t *testing.T) {
@@ -91,7 +104,7 @@ func TestImportTable(t *testing.T) {
 // TestNoClockInTheMiddle looks for time.Now in the rooms whose answer must be a
 // function of their input.
 func TestNoClockInTheMiddle(t *testing.T) {
-	for _, dir := range []string{"internal/diagnose", "internal/topo", "internal/frame", "internal/decode", "internal/scan/section", "catalog", "internal/report"} {
+	for _, dir := range []string{"internal/diagnose", "internal/topo", "internal/frame", "internal/decode", "internal/scan/section", "catalog", "internal/report", "internal/lint"} {
 		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		for _, f := range files {
 			if strings.HasSuffix(f, "_test.go") {
@@ -161,8 +174,8 @@ func packageImports(t *testing.T) map[string][]string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "tools" || path == "bench") {
-			return filepath.SkipDir
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "tools" || path == "bench" || path == "e2e") {
+			return filepath.SkipDir // e2e and tools hold modules of their own
 		}
 		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil

@@ -92,8 +92,9 @@ type Finding struct {
 	Severity     string         `json:"severity"`
 	Confidence   float64        `json:"confidence"`
 	Subject      Subject        `json:"subject"`
-	Also         []Subject      `json:"also,omitempty"` // further subjects hit by the same fault together
-	At           string         `json:"at,omitempty"`   // time of the decisive line as the input states it
+	Also         []Subject      `json:"also,omitempty"`         // further subjects hit by the same fault together
+	OnlyNotices  bool           `json:"only_notices,omitempty"` // nothing abnormal carries it: worth a look, not yet a fault
+	At           string         `json:"at,omitempty"`           // time of the decisive line as the input states it
 	FirstSeen    string         `json:"first_seen"`
 	LastSeen     string         `json:"last_seen"`
 	Count        int            `json:"count"`

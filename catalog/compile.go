@@ -43,7 +43,13 @@ type Match struct {
 	Fields map[string]string
 	// Start and End place the match in the message.
 	Start, End int
+	// Mark is the decisive part of a long match: its group "mark", which is no field; else
+	// all of it.
+	Mark [2]int
 }
+
+// markGroup is the name of the group that only marks.
+const markGroup = "mark"
 
 // Match applies the pattern to a message. Empty groups are left out of Fields.
 // The kind is not expanded yet when it needs a field that a decoder adds; call
@@ -60,9 +66,13 @@ func (p *Pattern) Match(text string) (Match, bool) {
 	if loc == nil {
 		return Match{}, false
 	}
-	m := Match{Start: loc[0], End: loc[1], Fields: map[string]string{}}
+	m := Match{Start: loc[0], End: loc[1], Mark: [2]int{loc[0], loc[1]}, Fields: map[string]string{}}
 	for i, name := range re.SubexpNames() {
 		if name == "" || loc[2*i] < 0 || loc[2*i] == loc[2*i+1] {
+			continue
+		}
+		if name == markGroup {
+			m.Mark = [2]int{loc[2*i], loc[2*i+1]}
 			continue
 		}
 		if _, dup := m.Fields[name]; dup {

@@ -13,7 +13,6 @@ import (
 // planned are the verbs that remedies and verifications name and that this version does
 // not have yet. They end honestly, with what to use meanwhile, and stay out of --help.
 var planned = map[string]string{
-	"check":  "meanwhile: nvidia-smi -q -i GPU, lspci -vv -s GPU, and gpumedic diagnose on the kernel log",
 	"run":    "meanwhile: run the command, keep its output, then gpumedic diagnose FILE",
 	"watch":  "meanwhile: dcgm-exporter for metrics, and gpumedic diagnose on the kernel log",
 	"verify": "meanwhile: do the checks that the report lists under \"fixed when\"",

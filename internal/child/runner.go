@@ -55,7 +55,7 @@ type stuckChild struct {
 }
 
 // killWait is how long a killed child may take to go before it counts as unkillable.
-const killWait = 250 * time.Millisecond
+const killWait = 400 * time.Millisecond
 
 // Run starts a child and waits for its answer. The error holds ErrStuck when the child
 // did not answer in time, and the returned Stuck says what is known. While an earlier
@@ -126,6 +126,9 @@ func (r *Runner) start(o Options) (*process, error) {
 	}
 	argv = append(append(argv[:len(argv):len(argv)], o.Task), o.Args...)
 	cmd := exec.Command(argv[0], argv[1:]...)
+	if r.Command == nil {
+		cmd.Args[0] = os.Args[0] // the name in process lists
+	}
 	cmd.Env = append(append(os.Environ(), envMarks+"=1"), o.Env...)
 	p := &process{cmd: cmd, gone: make(chan struct{}), stderr: &tail{}, out: o.Out, since: time.Now()}
 	fail := func(err error) (*process, error) { return nil, fmt.Errorf("start child %s: %w", o.Task, err) }

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/node"
 	"github.com/gpumedic/gpumedic/internal/ranks"
 	"github.com/gpumedic/gpumedic/internal/topo"
 )
@@ -111,6 +113,7 @@ type Conclusion struct {
 	Verdict     string
 	Findings    []gpumedic.Finding
 	Unexplained []gpumedic.Unexplained
+	Notes       []string
 }
 
 // world is one evaluation: the signals in canonical order and what is known about
@@ -126,6 +129,8 @@ type world struct {
 	byNode  map[string]map[string][]int // the same by kind and node: a fleet's log has thousands
 	verdict []int                       // signals in which the driver itself names a cause or a recovery
 	lang    string
+	ahead   map[string]time.Duration // clocks that differ, by host
+	notes   []string
 }
 
 // Conclude evaluates all signals added so far. It may be called again after more.
@@ -137,6 +142,7 @@ func (e *Engine) Conclude(lang string) Conclusion {
 	c := Conclusion{Findings: w.findings(roots, beaten)}
 	c.Unexplained = w.unexplained(roots)
 	c.Verdict = verdict(c)
+	c.Notes = w.notes
 	return c
 }
 
@@ -160,18 +166,21 @@ func (e *Engine) world(lang string) *world {
 	for _, k := range keys {
 		w.signals = append(w.signals, *e.byKey[k])
 	}
+	w.alignClocks()
+	ranks.Name(w.signals)
 	w.signals = append(w.signals, ranks.Compare(w.signals)...)
+	w.signals = append(w.signals, node.Compare(w.signals)...)
 	w.rank, w.step = order(w.signals)
 	w.topo = topo.Learn(w.signals)
 	w.where = make([]place, len(w.signals))
 	for i := range w.signals {
 		w.where[i] = w.locate(&w.signals[i])
-		kind, node := w.signals[i].Kind, w.where[i].node
+		kind, on := w.signals[i].Kind, w.where[i].node
 		w.byKind[kind] = append(w.byKind[kind], i)
 		if w.byNode[kind] == nil {
 			w.byNode[kind] = map[string][]int{}
 		}
-		w.byNode[kind][node] = append(w.byNode[kind][node], i)
+		w.byNode[kind][on] = append(w.byNode[kind][on], i)
 		if w.signals[i].Field("caused_by") != "" || w.signals[i].Field("recovery") != "" {
 			w.verdict = append(w.verdict, i)
 		}

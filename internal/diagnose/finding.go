@@ -15,7 +15,31 @@ func (w *world) findings(roots []*hypothesis, beaten []loss) []gpumedic.Finding 
 		f.Role = w.role(n, h, roots)
 		out = append(out, f)
 	}
+	for _, h := range w.lasting(beaten) {
+		f := w.finding(h, nil)
+		f.Role = gpumedic.RoleContributing
+		out = append(out, f)
+	}
 	sort.SliceStable(out, func(i, j int) bool { return rank(out[i].Role) < rank(out[j].Role) })
+	return out
+}
+
+// lasting are the pending repairs that a root explains and that a tool reads off the GPU
+// as its state now: they go on until their own action is taken, whatever becomes of the
+// root.
+func (w *world) lasting(beaten []loss) []*hypothesis {
+	var out []*hypothesis
+	for _, l := range beaten {
+		if !l.h.rule.Persistent || l.h.rule.Severity != gpumedic.SeverityWarning || !consequence(l.winner, l.h) {
+			continue
+		}
+		for _, i := range l.h.triggers {
+			if strings.HasPrefix(w.signals[i].Kind, "smi.") {
+				out = append(out, l.h)
+				break
+			}
+		}
+	}
 	return out
 }
 
@@ -60,7 +84,7 @@ func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
 	f := gpumedic.Finding{
 		Fault: r.ID, Title: r.Title.In(w.lang), Summary: fillIn(r.Summary.In(w.lang), vars),
 		Layer: r.Layer, Class: r.Class, Component: r.Component, Severity: r.Severity,
-		Subject: s, Figures: w.figures(h), Count: w.count(h),
+		Subject: s, Figures: w.figures(h), Count: w.count(h), OnlyNotices: w.level(h) < gpumedic.LevelAbnormal,
 		Sources: append([]string{}, r.Sources...), Myths: []string{}, Alternatives: []gpumedic.Alternative{},
 	}
 	f.Headline = expand(r.Headline.In(w.lang), vars)
@@ -77,7 +101,7 @@ func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
 	}
 	sort.Slice(f.Also, func(i, j int) bool { return f.Also[i].GPU.String() < f.Also[j].GPU.String() })
 	f.FirstSeen, f.LastSeen = w.span(h)
-	f.At = clockText(w.anchor(h).First)
+	f.At = clockText(w.stated(w.anchor(h), w.anchor(h).First))
 	f.Evidence = w.evidence(h)
 	f.Consequences = w.consequences(h)
 	f.Action, f.ActionWhy = w.action(h, beaten)

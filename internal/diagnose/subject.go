@@ -54,13 +54,21 @@ func (w *world) subject(h *hypothesis) gpumedic.Subject {
 
 // namedRank is the rank of a program whose decisive line does not tell it: the only
 // rank that the evidence names, else the one that a launcher names as the first to
-// fail (field first_failed).
+// fail (field first_failed), else the only one whose end was reported and that nobody
+// told to end.
 func (w *world) namedRank(h *hypothesis) *int {
 	if r, ok := w.onlyRank(func(i int) bool { return h.owns(i) }); ok {
 		return r
 	}
-	r, _ := w.onlyRank(func(i int) bool {
+	if r, ok := w.onlyRank(func(i int) bool {
 		return w.signals[i].Field("first_failed") == "yes" && (h.explains(i) || h.owns(i))
+	}); ok {
+		return r
+	}
+	r, _ := w.onlyRank(func(i int) bool {
+		s := &w.signals[i]
+		ended := s.Kind == "job.exit" || s.Kind == "job.killed" || s.Kind == "mpi.abort"
+		return ended && s.Field("signal") != "sigterm" && (h.explains(i) || h.owns(i))
 	})
 	return r
 }

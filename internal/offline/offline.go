@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/gpumedic/gpumedic"
@@ -14,6 +15,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/decode"
 	"github.com/gpumedic/gpumedic/internal/diagnose"
 	"github.com/gpumedic/gpumedic/internal/scan"
+	"github.com/gpumedic/gpumedic/internal/scan/section"
 	"github.com/gpumedic/gpumedic/internal/source"
 )
 
@@ -42,6 +44,22 @@ func New(cat *catalog.Catalog) (*Diagnoser, error) {
 // Run reads all inputs as one incident. When ctx ends early the report is of what was
 // read so far.
 func (d *Diagnoser) Run(ctx context.Context, inputs []source.Input, o Options) (*gpumedic.Report, error) {
+	x, err := d.Examine(ctx, inputs, o)
+	if err != nil {
+		return nil, err
+	}
+	return x.Report, nil
+}
+
+// Examination is a report with the readings that it came from, input by input.
+type Examination struct {
+	Report   *gpumedic.Report
+	Signals  int // how many different ones were read, facts too
+	Readings [][]section.Readings
+}
+
+// Examine is Run for a caller that shows the readings too.
+func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Options) (*Examination, error) {
 	res, err := d.scanner.Scan(ctx, inputs, scan.Options{Since: o.Since, Until: o.Until, Progress: o.Progress})
 	if err != nil && ctx.Err() == nil {
 		return nil, err
@@ -56,12 +74,12 @@ func (d *Diagnoser) Run(ctx context.Context, inputs []source.Input, o Options) (
 		Schema:  gpumedic.Schema,
 		Tool:    gpumedic.Tool{Version: Version(), Catalog: catalogName(d.cat)},
 		Verdict: c.Verdict, Inputs: res.Inputs, Findings: c.Findings, Unexplained: c.Unexplained,
-		Notes: d.cat.Notes,
+		Notes: slices.Concat(d.cat.Notes, c.Notes),
 	}
 	if r.Verdict == gpumedic.VerdictNoFault && unreadable(res.Inputs) {
 		r.Verdict = gpumedic.VerdictUnknown // unknown is not healthy
 	}
-	return r, nil
+	return &Examination{r, len(res.Signals), res.Readings}, nil
 }
 
 // unreadable reports whether something of the inputs could not be read.
@@ -73,6 +91,9 @@ func unreadable(inputs []gpumedic.InputInfo) bool {
 	}
 	return len(inputs) == 0
 }
+
+// CatalogVersion names a catalog in a report.
+func CatalogVersion(cat *catalog.Catalog) string { return catalogName(cat) }
 
 func catalogName(c *catalog.Catalog) string {
 	return fmt.Sprintf("%d faults, %d matchers", len(c.Faults), len(c.Matchers))

@@ -25,6 +25,7 @@ func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piec
 	}
 	fillSubject(&sig.Subject, sig.Fields)
 	x.fillPlace(&sig.Subject, msg)
+	ncclWriter(sig, msg.Text)
 	sig.Kind = kindOf(m, sig.Fields)
 	class := x.windowClass(p.line, msg.Stamp)
 	if pr.name(m, text, class); x.out.flooded(&pr) && statesAll(m, sig.Fields) {
@@ -34,6 +35,9 @@ func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piec
 	x.decode(m, sig)
 	sig.Kind = kindOf(m, sig.Fields)
 	pr.name(m, text, class)
+	if lo, hi := part.at+match.Mark[0], part.at+match.Mark[1]; lo < hi && lo >= start && hi <= end {
+		start, end = lo, hi
+	}
 	sig.Evidence = gpumedic.Evidence{Input: x.src.Name, Mark: mark(p.text, msg, start, end, m), Msg: max(msg.Off, 0)}
 	return pr
 }
@@ -168,6 +172,29 @@ func (x *input) fillPlace(s *gpumedic.Subject, msg *frame.Message) {
 	}
 	if s.Process.PID == 0 && msg.Ident == "" && msg.Origin == frame.Unknown {
 		s.Process.PID = msg.PID
+	}
+}
+
+var ncclPrefix = lazyre.New(`^([\w.-]{1,80}):(\d{1,9}):\d{1,9} \[(\d{1,3})\] `)
+
+// ncclWriter notes who wrote one of NCCL's own lines, "host:pid:tid [device] NCCL WARN":
+// other lines of the same process may tell its rank. They are no part of the subject,
+// since the number may be one inside a container.
+func ncclWriter(sig *gpumedic.Signal, text string) {
+	if !strings.Contains(text[:min(len(text), 300)], " NCCL ") {
+		return
+	}
+	m := ncclPrefix.FindStringSubmatch(text)
+	if m == nil {
+		return
+	}
+	if sig.Fields == nil {
+		sig.Fields = map[string]string{}
+	}
+	for k, v := range map[string]string{"nccl_host": m[1], "nccl_pid": m[2], "cuda_device": m[3]} {
+		if sig.Fields[k] == "" {
+			sig.Fields[k] = v
+		}
 	}
 }
 

@@ -91,6 +91,7 @@ func TestInputsAreIndependent(t *testing.T) {
 			want.Signals = append(want.Signals, sig)
 		}
 		want.Inputs = append(want.Inputs, one.Inputs...)
+		want.Readings = append(want.Readings, one.Readings...)
 	}
 	got, err := s.Scan(context.Background(), ins, Options{})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/flight"
+	"github.com/gpumedic/gpumedic/internal/scan/section"
 	"github.com/gpumedic/gpumedic/internal/source"
 )
 
@@ -36,6 +37,8 @@ type Progress struct {
 type Result struct {
 	Inputs  []gpumedic.InputInfo
 	Signals []gpumedic.Signal
+	// Readings are those of tool output and of probe documents, input by input.
+	Readings [][]section.Readings
 }
 
 // Scan reads inputs and returns their signals. When ctx ends early the result
@@ -45,6 +48,7 @@ func (s *Scanner) Scan(ctx context.Context, inputs []source.Input, opts Options)
 		info  gpumedic.InputInfo
 		sigs  []gpumedic.Signal
 		dumps []*flight.Dump
+		sets  []section.Readings
 	}
 	parts := make([]part, len(inputs))
 	if report := opts.Progress; report != nil {
@@ -62,7 +66,7 @@ func (s *Scanner) Scan(ctx context.Context, inputs []source.Input, opts Options)
 			for i := range next {
 				x := s.newInput(i, inputs[i], opts)
 				parts[i].info, parts[i].sigs = x.run(ctx)
-				parts[i].dumps = x.dumps
+				parts[i].dumps, parts[i].sets = x.dumps, x.sets
 			}
 		})
 	}
@@ -72,13 +76,16 @@ func (s *Scanner) Scan(ctx context.Context, inputs []source.Input, opts Options)
 	close(next)
 	wg.Wait()
 
-	res := Result{Inputs: make([]gpumedic.InputInfo, len(inputs)), Signals: []gpumedic.Signal{}}
+	res := Result{
+		Inputs: make([]gpumedic.InputInfo, len(inputs)), Signals: []gpumedic.Signal{},
+		Readings: make([][]section.Readings, len(inputs)),
+	}
 	var dumps dumpSet
 	for i := range parts {
 		dumps.add(i, inputs[i].Name, parts[i].dumps)
 	}
 	for i := range parts {
-		res.Inputs[i] = parts[i].info
+		res.Inputs[i], res.Readings[i] = parts[i].info, parts[i].sets
 		res.Signals = append(res.Signals, parts[i].sigs...)
 	}
 	res.Signals = append(res.Signals, dumps.signals()...)

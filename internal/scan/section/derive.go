@@ -167,6 +167,11 @@ func errorWords(s *Readings) {
 			core = append(core, key)
 		}
 	}
+	if len(core) > 0 && s.Tool == readingsTool && s.Subject.GPU == (gpumedic.GPU{}) {
+		// A file system or a port that can't be read says nothing of a GPU.
+		s.derived("unreadable.fields", strings.Join(append(core, minor...), ","), s.Values[core[0]])
+		return
+	}
 	if len(core) > 0 {
 		s.derived("error.fields", strings.Join(append(core, minor...), ","), s.Values[core[0]])
 	} else if len(minor) > 0 {
@@ -238,7 +243,11 @@ func peersOf(sets []Readings) {
 			if groups[k] == nil {
 				groups[k] = &peers{shows: map[string]shown{}}
 			}
-			groups[k].shows[id] = show(&sets[i]) // of several samples the last
+			last := show(&sets[i]) // of several samples the last
+			if old := groups[k].shows[id]; !last.hasCopies {
+				last.copies, last.hasCopies = old.copies, old.hasCopies
+			}
+			groups[k].shows[id] = last
 		}
 	}
 	for _, g := range groups {
@@ -259,8 +268,11 @@ type shown struct {
 	fullWidth, active bool
 	links             float64
 	hasLinks          bool
+	rate              float64 // of an active port
 	clock             float64
 	busy              bool // clock is that of a GPU at work
+	copies            float64
+	hasCopies         bool
 }
 
 func show(s *Readings) shown {
@@ -269,6 +281,10 @@ func show(s *Readings) shown {
 	out.fullWidth = ok && width >= 100
 	out.active = s.Values["ib.state"].Value == "active"
 	out.links, out.hasLinks = num(s.Values["nvlink.links.active"].Value)
+	out.copies, out.hasCopies = num(s.Values["bandwidth.h2d.gbs"].Value)
+	if out.active {
+		out.rate, _ = num(s.Values["ib.rate.gbps"].Value)
+	}
 	out.clock, ok = num(s.Values["clocks.sm.mhz"].Value)
 	out.busy = ok && s.Values["busy"].Value == "yes"
 	return out
@@ -280,6 +296,8 @@ type peers struct {
 	shows             map[string]shown
 	fullWidth, active int
 	links, clocks     []float64 // sorted
+	copies            []float64 // sorted: host-to-device bandwidth
+	rates             []float64
 }
 
 func (p *peers) sum() {
@@ -293,12 +311,20 @@ func (p *peers) sum() {
 		if s.hasLinks {
 			p.links = append(p.links, s.links)
 		}
+		if s.hasCopies {
+			p.copies = append(p.copies, s.copies)
+		}
+		if s.rate > 0 {
+			p.rates = append(p.rates, s.rate)
+		}
 		if s.busy {
 			p.clocks = append(p.clocks, s.clock)
 		}
 	}
+	slices.Sort(p.copies)
 	slices.Sort(p.links)
 	slices.Sort(p.clocks)
+	slices.Sort(p.rates)
 }
 
 // without is the n-th of sorted figures when one of them is left out.
@@ -333,6 +359,12 @@ func comparePeers(s *Readings, id string, p *peers) {
 	if r, ok := s.Values["ib.state"]; ok {
 		s.derived("peers.ib_active", strconv.Itoa(p.active-count(own.active)), r)
 	}
+	if r, ok := s.Values["ib.rate.gbps"]; ok && own.rate > 0 {
+		// The slowest of at least two others: fewer are no norm.
+		if n := len(p.rates) - 1; n >= 2 {
+			s.derived("peers.ib_rate.gbps", strconv.FormatFloat(without(p.rates, own.rate, 0), 'f', -1, 64), r)
+		}
+	}
 	if r, ok := s.Values["nvlink.links.active"]; ok {
 		if n := len(p.links) - count(own.hasLinks); n > 0 {
 			best := p.links[len(p.links)-1]
@@ -340,6 +372,11 @@ func comparePeers(s *Readings, id string, p *peers) {
 				best = without(p.links, own.links, n-1)
 			}
 			s.derived("peers.nvlink_active", strconv.Itoa(int(max(0, best))), r)
+		}
+	}
+	if r, ok := s.Values["bandwidth.h2d.gbs"]; ok && own.hasCopies && len(p.copies) >= 3 {
+		if mid := without(p.copies, own.copies, (len(p.copies)-1)/2); mid > 0 {
+			s.derived("peers.h2d_share.percent", strconv.Itoa(int(own.copies*100/mid)), r)
 		}
 	}
 	if v, ok := num(s.Values["clocks.sm.mhz"].Value); ok {

@@ -15,7 +15,8 @@ func processFact(out *collector, set *Readings) {
 		return
 	}
 	fields := map[string]string{"pid": r.Value}
-	for key, field := range map[string]string{"process.name": "process", "process.used_memory.mib": "used_mib", "process.type": "type", "source": "device"} {
+	for key, field := range map[string]string{"process.name": "process", "process.used_memory.mib": "used_mib", "process.type": "type", "source": "device",
+		"user": "user", "process.container": "container", "process.pod": "pod", "process.slurm.job": "job"} {
 		if v := set.Values[key].Value; v != "" && v != na {
 			fields[field] = v
 		}
@@ -52,7 +53,7 @@ func namesFact(out *collector, set *Readings) {
 		return
 	}
 	r := set.Values["pci"]
-	for _, k := range []string{"uuid", "index", "serial"} {
+	for _, k := range []string{"uuid", "index", "serial", "minor"} {
 		if r.Text == "" {
 			r = set.Values[k]
 		}

@@ -192,6 +192,23 @@ func Override(rules []catalog.ReadingRule, by map[string]float64) []catalog.Read
 	return out
 }
 
+// Thresholds are the figures that [Override] can replace, by their names.
+func Thresholds(rules []catalog.ReadingRule) map[string]float64 {
+	out := map[string]float64{}
+	for i := range rules {
+		if rules[i].Threshold == "" {
+			continue
+		}
+		for j := range rules[i].When {
+			if p := figure(&rules[i].When[j]); p != nil {
+				out[rules[i].Threshold] = **p
+				break
+			}
+		}
+	}
+	return out
+}
+
 func figure(c *catalog.Condition) **float64 {
 	for _, p := range []**float64{&c.GE, &c.GT, &c.LE, &c.LT} {
 		if *p != nil {

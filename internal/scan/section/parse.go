@@ -24,6 +24,7 @@ var parsers = []parser{
 	readingsDoc, smiXML, smiTable, smiCSV, smiList, smiMonitor, smiTopo, smiVersion, smiQuery,
 	lspci, systemctl, ibstat, ibstatus, dcgmDiag, dcgmHealth, dcgmJSON, dcgmExport,
 	iomem, holders, lsof, ipmiSEL, driverVersion, nvcc, modinfo, freeMemory, ulimitAll, diskFree,
+	bandwidthTest, nvbandwidth, ncclTests, gpuBurn,
 }
 
 // Starts returns the literals that begin or betray a section line. A line that

@@ -13,6 +13,9 @@ var readingsDoc = parser{
 	parse:  parseReadings,
 }
 
+// readingsTool is the tool of the live probes.
+const readingsTool = "gpumedic check"
+
 func parseReadings(c *cursor) ([]Readings, int) {
 	if first, ok := c.line(0); !ok || !strings.HasPrefix(first, "# gpumedic readings") {
 		return nil, 0
@@ -27,7 +30,7 @@ func parseReadings(c *cursor) ([]Readings, int) {
 		case strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]"):
 			name := text[1 : len(text)-1]
 			if b = byHead[name]; b == nil {
-				b = newSet("gpumedic check")
+				b = newSet(readingsTool)
 				subjectOf(b, name)
 				byHead[name] = b
 				order = append(order, b)
@@ -54,9 +57,12 @@ func subjectOf(b *builder, head string) {
 		s.Port = gpumedic.NormalPCI(name)
 	case "nvswitch":
 		s.NVSwitch = gpumedic.NormalPCI(name)
-	case "process":
-		s.Process.PID = pid(name)
-	case "nic", "unit", "mount":
+	case "process": // one that uses several GPUs has a set for each: "process 4242 0000:0a:00.0"
+		number, _, _ := strings.Cut(name, " ")
+		s.Process.PID = pid(number)
+	case "nic":
+		s.Location = name // as ibstat's ports
+	case "unit", "mount":
 		s.Unit = name
 	case "node":
 		s.Node = name
@@ -77,6 +83,7 @@ func readingName(s string) bool {
 func built(order []*builder) []Readings {
 	var out []Readings
 	for _, b := range order {
+		setProcess(b)
 		if !b.empty() {
 			out = append(out, b.Readings)
 		}

@@ -62,6 +62,9 @@ func parseSMICSV(c *cursor) ([]Readings, int) {
 		out = append(out, b.Readings)
 	}
 	if len(out) == 0 {
+		if form == "compute-apps" && header { // it ran, and nothing runs on the GPUs
+			return []Readings{newSet("nvidia-smi --query-compute-apps").Readings}, 1
+		}
 		return nil, 0
 	}
 	if c.cmd.Tool != "" && len(out) == 1 {

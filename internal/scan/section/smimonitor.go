@@ -61,6 +61,9 @@ func parseSMIMonitor(c *cursor) ([]Readings, int) {
 		}
 		end = i + 1
 	}
+	if len(out) == 0 && end > 2 { // it ran, and nothing runs on the GPUs
+		out = append(out, newSet(tool).Readings)
+	}
 	return out, end
 }
 

@@ -41,7 +41,13 @@ var textKeys = map[string]bool{
 	"gsp.version": true, "process.name": true, "timestamp": true, "board.part_number": true, "mig.uuid": true,
 	"inforom.image": true, "unit": true, "unit.description": true, "ib.device": true, "ib.ca_type": true,
 	"mount": true, "source": true, "user": true, "event.sensor": true, "test.name": true, "test.message": true,
+	"kernel_module.version": true, "kernel_module.disk.version": true, "kernel_module.vermagic": true, "kernel_module.built_for": true,
+	"kernel_module.file": true, "kernel_module.taint": true, "kernel.version": true, "toolkit.version": true, "library.nvml.version": true,
+	"library.cuda.version": true, "service.fabricmanager.version": true, "host.boot_time": true, "host.edac.dimm": true,
+	"process.container": true, "process.unit": true, "process.stuck.in": true, "container.id": true,
+	"env.nvidia_visible_devices": true, "env.nvidia_driver_capabilities": true, "env.cuda_visible_devices": true,
 	"lspci.class": true, "lspci.device": true, "bar.holder": true, "event.time": true, "dcgm.message": true,
+	"nvlink.version": true, "probe.timeout": true, "probe.timeout.wait": true, "probe.timeout.state": true, "probe.timeout.stack": true,
 }
 
 // normal brings a value to its normal form for its name.
@@ -200,3 +206,6 @@ func (b *builder) has(key string) bool {
 }
 
 func (b *builder) empty() bool { return len(b.Values) == 0 }
+
+// Unreadable reports whether a value says that the driver could not read it.
+func Unreadable(value string) bool { return isError(value) }
