@@ -62,6 +62,7 @@ var mayImport = map[string][]string{
 	// writes what it found as a readings document. cudafake is for tests alone.
 	"internal/driver/cuda":          {"internal/driver"},
 	"internal/driver/cuda/cudafake": {},
+	"internal/probe/sensors":        {"internal/child", "internal/driver/nvml"},
 	"internal/burn":                 {"internal/child", "internal/driver/cuda", "internal/lang", "internal/probe"},
 	// cmd wires everything.
 	"cmd/gpumedic": {"*"},

@@ -132,11 +132,19 @@ func fromReadings(doc []byte) []testGPU {
 		}
 		for k := range out {
 			if out[k].PCI == r.Subject.GPU.PCI {
-				out[k].others = append(out[k].others, fmt.Sprintf("%s (%d)", r.Values["process.name"].Value, pid))
+				out[k].others = append(out[k].others, processText(r.Values["process.name"].Value, pid))
 			}
 		}
 	}
 	return out
+}
+
+// processText names a process; one of another PID namespace has no name here.
+func processText(name string, pid int) string {
+	if name == "" || name == "N/A" {
+		return fmt.Sprintf("process %d", pid)
+	}
+	return fmt.Sprintf("%s (%d)", name, pid)
 }
 
 // watchOf is what the driver said of one GPU around its test.

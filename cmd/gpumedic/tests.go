@@ -66,7 +66,8 @@ type session struct {
 
 	before, after []byte // readings documents of the driver, empty where there is no NVML
 	readErr       error
-	kernel        []byte
+	sampleErr     error
+	kernel        []byte // lines that came while the tests ran
 	kernelErr     error
 	out           []*burn.Outcome
 }
@@ -90,7 +91,7 @@ func (c *cli) runTests(cmd *cobra.Command, args []string, f *testFlags, run test
 		return err
 	}
 	s := &session{c: c, f: f, run: run, runner: &child.Runner{}, begun: time.Now(), bars: newBars(c.err)}
-	s.around = newSurroundings(s.runner)
+	s.around = surroundings{s.runner}
 	if err := s.test(cmd.Context()); err != nil {
 		return err
 	}
@@ -116,6 +117,8 @@ func (c *cli) runTests(cmd *cobra.Command, args []string, f *testFlags, run test
 // test runs the workers and reads what is around them.
 func (s *session) test(ctx context.Context) error {
 	s.before, s.readErr = s.around.read(ctx)
+	log, err := s.around.kernel(ctx)
+	s.kernelErr = err
 	gpus, err := s.choose(ctx)
 	if err != nil {
 		return err
@@ -134,7 +137,11 @@ func (s *session) test(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 	s.after, _ = s.around.read(last) // the error is the same as before, or the test shows it
-	s.kernel, s.kernelErr = s.around.kernel(last, s.begun)
+	if s.kernelErr == nil {
+		var now []byte
+		now, s.kernelErr = s.around.kernel(last)
+		s.kernel = newLines(log, now)
+	}
 	for _, o := range s.out {
 		o.Watch = watchOf(s.before, s.after, samples[o.GPU.PCI], o)
 		o.Limits = limitsOf(o)
@@ -274,6 +281,9 @@ const shownRecords = 256
 func (s *session) notes(r *gpumedic.Report) {
 	if s.readErr != nil {
 		r.Notes = append(r.Notes, "the driver's counters were not read: "+s.readErr.Error())
+	}
+	if s.sampleErr != nil {
+		r.Notes = append(r.Notes, s.sampleErr.Error())
 	}
 	if s.kernelErr != nil {
 		r.Notes = append(r.Notes, "the kernel log was not followed: "+s.kernelErr.Error())
