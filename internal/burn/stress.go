@@ -130,9 +130,9 @@ type running struct {
 	f        *cuda.Function
 	grid     int
 	bufs     [2]slotBuf
-	host     []byte
+	host     []byte       // pinned: digests, then SMs, then the count of NaNs
+	apart    *cuda.Stream // copies them while the next launch runs
 	want     []uint32
-	sms      []uint32
 	path     *Path
 	busy     time.Duration
 	iters    uint32
@@ -193,13 +193,18 @@ func (r *running) prepare() error {
 			return err
 		}
 	}
-	r.host = make([]byte, r.grid*block*4)
+	if r.host, err = r.AllocHost(r.grid*(block+1)*4 + 8); err != nil {
+		return err
+	}
+	if r.apart, err = r.StreamApart(); err != nil {
+		return err
+	}
 	for i := range r.bufs {
 		b := &r.bufs[i]
 		for _, a := range []struct {
 			to *cuda.Ptr
 			n  int
-		}{{&b.out, len(r.host)}, {&b.sm, r.grid * 4}, {&b.nan, 8}} {
+		}{{&b.out, r.grid * block * 4}, {&b.sm, r.grid * 4}, {&b.nan, 8}} {
 			if *a.to, err = r.Alloc(uint64(a.n)); err != nil {
 				return err
 			}
@@ -220,6 +225,8 @@ func (r *running) free() {
 			_ = r.Free(p) // the context's end frees it as well
 		}
 	}
+	_ = r.apart.Destroy()
+	_ = r.FreeHost(r.host)
 }
 
 func (r *running) start(b *slotBuf, iters uint32) error {
@@ -244,7 +251,22 @@ func (r *running) wait(b *slotBuf) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	return took, r.ToHost(r.host, b.out)
+	at := 0
+	for _, c := range []struct {
+		from cuda.Ptr
+		n    int
+	}{{b.out, r.grid * block * 4}, {b.sm, r.grid * 4}, {b.nan, 8}} {
+		if err := r.apart.ToHost(r.host[at:at+c.n], c.from); err != nil {
+			return 0, err
+		}
+		at += c.n
+	}
+	return took, r.apart.Synchronize()
+}
+
+// smOf is the SM that ran a block of the launch that was copied last.
+func (r *running) smOf(blk int) int {
+	return int(binary.LittleEndian.Uint32(r.host[r.grid*block*4+blk*4:]))
 }
 
 func (r *running) digest(i int) uint32 { return binary.LittleEndian.Uint32(r.host[4*i:]) }
@@ -265,7 +287,7 @@ func (r *running) known() error {
 	for tid := range r.want {
 		r.want[tid] = r.p.digest(uint32(tid), iters, stressSeed)
 	}
-	return r.compare(&r.bufs[0], 0)
+	return r.compare(0)
 }
 
 // calibrate finds how many rounds a launch takes, and makes the first launch's most
@@ -302,7 +324,7 @@ func (r *running) calibrate() error {
 		_ = binary.Write(h, binary.LittleEndian, w) // a hash takes every write
 	}
 	r.path.Digest = fmt.Sprintf("%016x", h.Sum64())
-	return r.compare(&r.bufs[0], 0)
+	return r.compare(0)
 }
 
 // majority is each thread's most frequent digest over the blocks.
@@ -336,7 +358,7 @@ func (r *running) collect() error {
 	}
 	r.finished++
 	r.busy += took
-	if err := r.compare(b, r.finished); err != nil {
+	if err := r.compare(r.finished); err != nil {
 		return err
 	}
 	p := r.path
@@ -352,8 +374,8 @@ func (r *running) collect() error {
 	return r.e.err
 }
 
-// compare looks at every digest that was copied to the host.
-func (r *running) compare(b *slotBuf, launch int) error {
+// compare looks at every digest of the launch that was copied last.
+func (r *running) compare(launch int) error {
 	var found []Mismatch
 	var bad uint64
 	for blk := range r.grid {
@@ -364,27 +386,16 @@ func (r *running) compare(b *slotBuf, launch int) error {
 			}
 			bad++
 			if r.kept+len(found) < maxMismatches {
-				found = append(found, Mismatch{Path: r.p.name, Launch: launch, SM: -1, Lane: tid % 32, Thread: tid, Block: blk, Want: r.want[tid], Got: got, Time: time.Now().UTC()})
+				found = append(found, Mismatch{Path: r.p.name, Launch: launch, SM: r.smOf(blk), Lane: tid % 32, Thread: tid, Block: blk, Want: r.want[tid], Got: got, Time: time.Now().UTC()})
 			}
 		}
 	}
 	r.path.Compared += uint64(r.grid * block)
 	r.path.Wrong += bad
 	r.wrong += bad
-	nan := make([]byte, 8)
-	if err := r.ToHost(nan, b.nan); err != nil {
-		return err
-	}
-	r.path.NaNs += binary.LittleEndian.Uint64(nan)
+	r.path.NaNs += binary.LittleEndian.Uint64(r.host[len(r.host)-8:])
 	if len(found) == 0 {
 		return nil
-	}
-	sm := make([]byte, r.grid*4)
-	if err := r.ToHost(sm, b.sm); err != nil {
-		return err
-	}
-	for i := range found {
-		found[i].SM = int(binary.LittleEndian.Uint32(sm[4*found[i].Block:]))
 	}
 	r.kept += len(found)
 	r.e.emit(event{Mismatches: found, Stress: &r.res})

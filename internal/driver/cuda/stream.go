@@ -43,10 +43,17 @@ func (s *Stream) handle() handle {
 
 const streamNonBlocking = 1
 
-// Stream makes a queue that does not wait for the default one.
-func (c *Context) Stream() (*Stream, error) {
+// Stream makes a queue. The copies that wait (ToDevice, ToHost of a Context) come after
+// what it holds, and what it gets later comes after them.
+func (c *Context) Stream() (*Stream, error) { return c.stream(0) }
+
+// StreamApart makes a queue that nothing else waits for, and that waits for nothing: order
+// has to be made with events.
+func (c *Context) StreamApart() (*Stream, error) { return c.stream(streamNonBlocking) }
+
+func (c *Context) stream(flags uint32) (*Stream, error) {
 	s := &Stream{c: c}
-	return s, c.do("cuStreamCreate", func() Result { return c.drv.api.streamCreate(&s.h, streamNonBlocking) })
+	return s, c.do("cuStreamCreate", func() Result { return c.drv.api.streamCreate(&s.h, flags) })
 }
 
 // Synchronize waits until the queue is empty.

@@ -18,6 +18,9 @@ var source []byte
 // Env is the variable that plants faults.
 const Env = "GPUMEDIC_FAKE_CUDA"
 
+// RealGPU is the variable that lets tests use the machine's own GPU instead.
+const RealGPU = "GPUMEDIC_TEST_GPU"
+
 // ErrNoCompiler says that this machine cannot build the library.
 var ErrNoCompiler = errors.New("no C compiler")
 
@@ -45,7 +48,7 @@ func Build(dir string) error {
 // gives the exit status, or returns ok = false when this is the second process already
 // (run the tests) or no library can be built (they will skip, see [Present]).
 func Main() (status int, ok bool) {
-	if os.Getenv(marker) != "" {
+	if os.Getenv(marker) != "" || os.Getenv(RealGPU) != "" {
 		return 0, false
 	}
 	dir, err := os.MkdirTemp("", "cudafake")
