@@ -227,32 +227,34 @@ func (t *bandwidth) hostBoth() (Rate, error) {
 		return r, err
 	}
 	defer func() { _ = t.FreeHost(down) }()
-	other, err := t.Stream()
-	if err != nil {
-		return r, err
+	var ways [2]*cuda.Stream
+	for i := range ways {
+		if ways[i], err = t.StreamApart(); err != nil {
+			return r, err
+		}
+		defer func() { _ = ways[i].Destroy() }()
 	}
-	defer func() { _ = other.Destroy() }()
+	const times = 8 // the clock is the host's: long enough that its calls do not count
 	var rates []float64
 	for i := range samples + 1 {
 		begun := time.Now()
-		for range 4 { // the clock is the host's: long enough that its calls do not count
-			if err := t.stream.ToDevice(t.a, up); err != nil {
+		for range times {
+			if err := ways[0].ToDevice(t.a, up); err != nil {
 				return r, err
 			}
-			if err := other.ToHost(down, t.b); err != nil {
+			if err := ways[1].ToHost(down, t.b); err != nil {
 				return r, err
 			}
 		}
-		if err := t.stream.Synchronize(); err != nil {
-			return r, err
-		}
-		if err := other.Synchronize(); err != nil {
-			return r, err
+		for _, s := range ways {
+			if err := s.Synchronize(); err != nil {
+				return r, err
+			}
 		}
 		if i > 0 {
-			rates = append(rates, float64(8*n)/time.Since(begun).Seconds())
+			rates = append(rates, float64(2*times*n)/time.Since(begun).Seconds())
 		}
 	}
-	r.fill(rates, 8*n)
+	r.fill(rates, 2*times*n)
 	return r, nil
 }
