@@ -63,8 +63,8 @@ func (s *session) choose(ctx context.Context) ([]testGPU, error) {
 		all = picked
 	}
 	for i := range all {
-		if n := len(all[i].others); n > 0 && !s.f.shared {
-			all[i].refused = fmt.Sprintf("%d processes use the GPU: %s (--force-shared tests its free memory)", n, strings.Join(all[i].others, ", "))
+		if len(all[i].others) > 0 && !s.f.shared {
+			all[i].refused = "in use by " + strings.Join(all[i].others, ", ") + "; --force-shared tests the free memory beside them"
 		}
 	}
 	return all, nil

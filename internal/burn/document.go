@@ -197,6 +197,13 @@ func (o *Outcome) writeWatch(w *probe.Writer) {
 	if l.Samples == 0 {
 		return
 	}
+	if o.Stress != nil {
+		for _, p := range o.Stress.Paths {
+			if l := o.Watch.Between(p.From, p.To); l.Samples > 0 {
+				w.Value("stress."+p.Name+".watts", round(l.Power, 1))
+			}
+		}
+	}
 	w.Value("power.draw.watts", round(l.Power, 1))
 	w.Value("clocks.sm.mhz", l.SMClock)
 	w.Value("temperature.gpu.celsius", l.Temperature)

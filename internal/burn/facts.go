@@ -134,6 +134,9 @@ func (f *facts) stress() {
 		return
 	}
 	for _, p := range f.o.Stress.Paths {
+		if l := f.o.Watch.Between(p.From, p.To); l.Samples > 0 {
+			f.say("%s: %.0f W, SM clock %d MHz, %d °C", "%s：%.0f W，SM 频率 %d MHz，%d °C", p.Name, l.Power, l.SMClock, l.Temperature)
+		}
 		f.say("%s (%s): %.1f TFLOP/s over %.1f s; %d digests compared, %d wrong, %d not a number; digest %s",
 			"%s（%s）：%.1f TFLOP/s，持续 %.1f 秒；比对 %d 个摘要，%d 个不一致，%d 个 NaN；摘要 %s",
 			p.Name, p.Kernel, p.FLOPs/1e12, p.Seconds, p.Compared, p.Wrong, p.NaNs, p.Digest)
@@ -181,6 +184,12 @@ func (f *facts) load() {
 	if l.Samples == 0 {
 		return
 	}
+	if len(f.o.Rates) > 0 { // copies heat nothing: here the link counts
+		if l.LinkGen > 0 {
+			f.say("PCIe link while it ran: generation %d, %d lanes", "运行期间 PCIe 链路：第 %d 代，%d 通道", l.LinkGen, l.LinkWidth)
+		}
+		return
+	}
 	f.say("while it ran: %.0f W (at most %.0f), SM clock %d MHz, %d °C", "运行期间：%.0f W（最高 %.0f），SM 频率 %d MHz，%d °C", l.Power, l.PowerMax, l.SMClock, l.Temperature)
 	if len(l.Reasons) > 0 {
 		f.say("clocks held back by: %s", "限频原因：%s", strings.Join(l.Reasons, ", "))
@@ -189,10 +198,11 @@ func (f *facts) load() {
 
 func (f *facts) counters() {
 	w := &f.o.Watch
+	if f.o.Refused != "" {
+		return
+	}
 	if len(w.Before) == 0 || len(w.After) == 0 {
-		if f.o.Refused == "" {
-			f.say("the driver's error counters were not read", "未能读取驱动的错误计数")
-		}
+		f.say("the driver's error counters were not read", "未能读取驱动的错误计数")
 		return
 	}
 	delta := w.Delta()

@@ -44,7 +44,10 @@ type Path struct {
 	Compared uint64  `json:"digests_compared"`
 	Wrong    uint64  `json:"digests_wrong"`
 	NaNs     uint64  `json:"nans"`
-	Digest   string  `json:"digest"` // of one launch, equal on every good GPU of this kind
+	Digest   string  `json:"digest"` // of a short run, equal on every good GPU of this kind
+	// From and To are when the path ran, to tell its power from that of the others.
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
 }
 
 // A Mismatch is one thread whose digest differs from that of its equals.
@@ -160,7 +163,8 @@ func (t *stress) path(ctx context.Context, p pathOf, d time.Duration) error {
 	if err := r.calibrate(); err != nil {
 		return err
 	}
-	end := time.Now().Add(d)
+	r.path.From = time.Now().UTC()
+	end := r.path.From.Add(d)
 	for {
 		stop := ctx.Err() != nil || !time.Now().Before(end) && r.finished > 0 || t.o.Launches > 0 && r.queued >= t.o.Launches
 		if !stop {
@@ -271,22 +275,30 @@ func (r *running) smOf(blk int) int {
 
 func (r *running) digest(i int) uint32 { return binary.LittleEndian.Uint32(r.host[4*i:]) }
 
-// known compares a short run with the reference in Go, where the arithmetic is specified.
+// knownRounds is how long the run is whose digest is told: the same in every run, so that
+// the digests of any two GPUs of a kind can be compared.
+const knownRounds = 500
+
+// known makes a short run and compares it with the reference in Go where the arithmetic is
+// specified, and with the most frequent result of the SMs elsewhere.
 func (r *running) known() error {
-	if r.p.digest == nil {
-		return nil
-	}
-	const iters = 500
-	if err := r.start(&r.bufs[0], iters); err != nil {
+	if err := r.start(&r.bufs[0], knownRounds); err != nil {
 		return err
 	}
 	if _, err := r.wait(&r.bufs[0]); err != nil {
 		return err
 	}
-	r.want = make([]uint32, block)
-	for tid := range r.want {
-		r.want[tid] = r.p.digest(uint32(tid), iters, stressSeed)
+	r.want = r.majority()
+	if r.p.digest != nil {
+		for tid := range r.want {
+			r.want[tid] = r.p.digest(uint32(tid), knownRounds, stressSeed)
+		}
 	}
+	h := fnv.New64a()
+	for _, w := range r.want {
+		_ = binary.Write(h, binary.LittleEndian, w) // a hash takes every write
+	}
+	r.path.Digest = fmt.Sprintf("%016x", h.Sum64())
 	return r.compare(0)
 }
 
@@ -294,16 +306,13 @@ func (r *running) known() error {
 // frequent digest of each thread the one that all others must equal.
 func (r *running) calibrate() error {
 	iters := uint32(64)
-	for {
+	for r.o.Launches == 0 { // bounded launches are tests of the logic, not of a GPU
 		if err := r.start(&r.bufs[0], iters); err != nil {
 			return err
 		}
 		took, err := r.wait(&r.bufs[0])
 		if err != nil {
 			return err
-		}
-		if r.o.Launches > 0 { // tests of the logic, not of a GPU
-			break
 		}
 		if took > targetLaunch/8 || iters > 1<<28 {
 			iters = uint32(max(1, min(float64(iters)*targetLaunch.Seconds()/max(took.Seconds(), 1e-6), 1<<30)))
@@ -319,11 +328,6 @@ func (r *running) calibrate() error {
 		return err
 	}
 	r.want = r.majority()
-	h := fnv.New64a()
-	for _, w := range r.want {
-		_ = binary.Write(h, binary.LittleEndian, w) // a hash takes every write
-	}
-	r.path.Digest = fmt.Sprintf("%016x", h.Sum64())
 	return r.compare(0)
 }
 
@@ -362,7 +366,7 @@ func (r *running) collect() error {
 		return err
 	}
 	p := r.path
-	p.Launches, p.Seconds = r.finished, r.busy.Seconds()
+	p.Launches, p.Seconds, p.To = r.finished, r.busy.Seconds(), time.Now().UTC()
 	p.FLOPs = r.p.flops * float64(r.iters) * float64(r.grid) * float64(r.finished) / max(r.busy.Seconds(), 1e-9)
 	r.res.Seconds = time.Since(r.begun).Seconds()
 	r.e.emit(event{Stress: &r.res})

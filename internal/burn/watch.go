@@ -73,6 +73,12 @@ type Load struct {
 	LinkGen, LinkWidth   int      // the best that was seen
 }
 
+// Between is the load from one moment to another.
+func (w *Watch) Between(from, to time.Time) Load {
+	part := Watch{Samples: slices.DeleteFunc(slices.Clone(w.Samples), func(s Sample) bool { return s.At.Before(from) || s.At.After(to) })}
+	return part.Load()
+}
+
 // Load sums up; the first and the last half second are left out, in which a GPU speeds up
 // and slows down.
 func (w *Watch) Load() Load {
