@@ -41,6 +41,9 @@ func (s *session) pack(path string, r *gpumedic.Report) error {
 	t := tar.NewWriter(z)
 	dir := fmt.Sprintf("gpumedic-%s-%s/", s.run.task, s.begun.UTC().Format("20060102T150405Z"))
 	for _, f := range files {
+		if len(f.data) == 0 {
+			continue // no NVML, or a quiet kernel: an empty file would read as damage
+		}
 		h := &tar.Header{Name: dir + f.name, Mode: 0o644, Size: int64(len(f.data)), ModTime: time.Now().Truncate(time.Second)}
 		if err := t.WriteHeader(h); err != nil {
 			return err

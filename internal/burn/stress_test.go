@@ -32,6 +32,12 @@ func TestStressOfAGoodGPU(t *testing.T) {
 	if fmt.Sprint(kernels) != "[wgmma fma32 fma64]" {
 		t.Errorf("kernels %v", kernels)
 	}
+	// What an H200 printed: the reference in Go and real arithmetic agree.
+	for i, want := range []string{"", "d067536c56ba570c", "9eb35623a8a47069"} {
+		if p := o.Stress.Paths[i]; want != "" && p.Digest != want {
+			t.Errorf("%s: digest %s, an H200 has %s", p.Name, p.Digest, want)
+		}
+	}
 	again := arithmetic(t, "cc=90")
 	for i, p := range again.Stress.Paths {
 		if p.Digest != o.Stress.Paths[i].Digest {
