@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -20,8 +21,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == child.Arg { // a child of the program under test has the binary's own name
 		main()
 	}
-	if status, ok := cudafake.Main(); ok {
-		os.Exit(status)
+	if filepath.Base(os.Args[0]) != "gpumedic" { // the tests, not a command of a script
+		if status, ok := cudafake.Main("libnvidia-ml.so.1=../../internal/probe/gpu/testdata/fake/nvml.c"); ok {
+			os.Exit(status)
+		}
 	}
 	testscript.Main(m, map[string]func(){"gpumedic": main})
 }
@@ -41,7 +44,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("REPO", wd+"/../..")
 			e.Setenv("LANG", "C")
 			e.Setenv("LC_ALL", "")
-			e.Setenv("LD_LIBRARY_PATH", os.Getenv("LD_LIBRARY_PATH")) // the fake driver's place
+			e.Setenv("FAKE", cudafake.Dir()) // the fake drivers' place
 			return nil
 		},
 		Condition: func(name string) (bool, error) {

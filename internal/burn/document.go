@@ -33,6 +33,9 @@ func Write(w *probe.Writer, list []*Outcome) error {
 func (o *Outcome) write(w *probe.Writer) {
 	result, why := o.Result()
 	w.Value(o.Test+".result", result)
+	if f := o.Failure; f != nil && f.Code != 0 && strings.HasSuffix(why, f.Text) {
+		why = fmt.Sprintf("%s answered %d", f.Call, f.Code) // a driver's own words would be read as a program's log
+	}
 	if why != "" {
 		w.Value(o.Test+".why", why)
 	}

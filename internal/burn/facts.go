@@ -181,7 +181,7 @@ func (f *facts) wrongWords(r Rate) string {
 
 func (f *facts) load() {
 	l := f.o.Watch.Load()
-	if l.Samples == 0 {
+	if l.Samples == 0 || !f.o.tested() {
 		return
 	}
 	if len(f.o.Rates) > 0 { // copies heat nothing: here the link counts
@@ -198,7 +198,7 @@ func (f *facts) load() {
 
 func (f *facts) counters() {
 	w := &f.o.Watch
-	if f.o.Refused != "" {
+	if !f.o.tested() {
 		return
 	}
 	if len(w.Before) == 0 || len(w.After) == 0 {

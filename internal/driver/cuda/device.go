@@ -27,8 +27,11 @@ func Open(mark func(call string)) (*Driver, error) {
 		mark = func(string) {}
 	}
 	d := &Driver{mark: mark}
+	if !driver.Available {
+		return nil, fmt.Errorf("open libcuda.so.1: %w: this program was built without access to GPU drivers", driver.ErrNoDriver)
+	}
 	l, err := driver.Open(libraries...)
-	if errors.Is(err, driver.ErrNoDriver) && driver.Available {
+	if errors.Is(err, driver.ErrNoDriver) {
 		return nil, fmt.Errorf("open libcuda.so.1: %w", driver.ErrNoDriver) // the loader's words for each place are no help
 	}
 	if err != nil {

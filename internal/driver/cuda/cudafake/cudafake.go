@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 //go:embed testdata/libcuda.c
@@ -27,27 +28,29 @@ var ErrNoCompiler = errors.New("no C compiler")
 // Build compiles the library into dir. A process finds it when it is started with
 // LD_LIBRARY_PATH=dir.
 func Build(dir string) error {
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		if cc, err = exec.LookPath("gcc"); err != nil {
-			return ErrNoCompiler
-		}
-	}
 	src := filepath.Join(dir, "libcuda.c")
 	if err := os.WriteFile(src, source, 0o644); err != nil {
 		return fmt.Errorf("write fake driver: %w", err)
 	}
-	out, err := exec.Command(cc, "-shared", "-fPIC", "-O2", "-o", filepath.Join(dir, "libcuda.so.1"), src, "-lm").CombinedOutput()
+	return compile(filepath.Join(dir, "libcuda.so.1"), src)
+}
+
+func compile(to, src string) error {
+	cc, err := exec.LookPath("gcc")
 	if err != nil {
-		return fmt.Errorf("build fake driver: %w: %s", err, out)
+		return ErrNoCompiler
+	}
+	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O2", "-o", to, src, "-lm").CombinedOutput(); err != nil {
+		return fmt.Errorf("compile %s: %w: %s", src, err, out)
 	}
 	return nil
 }
 
 // Main is for TestMain: it starts the test binary again with the library on its path and
 // gives the exit status, or returns ok = false when this is the second process already
-// (run the tests) or no library can be built (they will skip, see [Present]).
-func Main() (status int, ok bool) {
+// (run the tests) or no library can be built (they will skip, see [Present]). others are
+// further libraries, each as NAME=C FILE; they lie in the folder others below [Dir].
+func Main(others ...string) (status int, ok bool) {
 	if os.Getenv(marker) != "" || os.Getenv(RealGPU) != "" {
 		return 0, false
 	}
@@ -56,8 +59,16 @@ func Main() (status int, ok bool) {
 		return 0, false
 	}
 	defer os.RemoveAll(dir)
-	if err := Build(dir); err != nil {
-		fmt.Fprintln(os.Stderr, "fake CUDA driver:", err)
+	err = Build(dir)
+	for _, o := range others {
+		name, file, _ := strings.Cut(o, "=")
+		if err == nil {
+			_ = os.MkdirAll(filepath.Join(dir, "others"), 0o755) // compile tells when it is not there
+			err = compile(filepath.Join(dir, "others", name), file)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fake drivers:", err)
 		return 0, false
 	}
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
@@ -75,6 +86,9 @@ func Main() (status int, ok bool) {
 }
 
 const marker = "GPUMEDIC_FAKE_CUDA_DIR"
+
+// Dir is where the fake library lies, "" when there is none.
+func Dir() string { return os.Getenv(marker) }
 
 // Present reports whether this process finds the fake library.
 func Present() bool { return os.Getenv(marker) != "" }
