@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("LANG", "C")
 			e.Setenv("LC_ALL", "")
 			e.Setenv("FAKE", cudafake.Dir()) // the fake drivers' place
+			e.Setenv("TZ", "UTC")
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
@@ -58,6 +59,10 @@ func TestScripts(t *testing.T) {
 			"longline": longline,
 			"gzipped":  gzipped,
 			"junk":     junk,
+
+			"observe":   observe,
+			"inventory": inventory,
+			"repair":    repair,
 		},
 	})
 }

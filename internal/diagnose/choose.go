@@ -18,8 +18,9 @@ func (w *world) choose(all []*hypothesis) (roots []*hypothesis, beaten []loss) {
 	ranked := append([]*hypothesis(nil), all...)
 	sort.SliceStable(ranked, func(i, j int) bool { return w.outranks(ranked[i], ranked[j]) })
 	lost := map[*hypothesis]bool{}
+	covers := coverOf(ranked)
 	for _, h := range ranked {
-		if win, mutual := w.winnerOver(h, ranked); win != nil {
+		if win, mutual := w.winnerOver(h, covers[h.triggers[0]]); win != nil {
 			beaten = append(beaten, loss{h, win, mutual})
 			lost[h] = true
 		}
@@ -103,13 +104,15 @@ func consequence(a, b *hypothesis) bool {
 // its triggers: what beat it was beaten too.
 func revive(roots []*hypothesis, beaten []loss) ([]*hypothesis, []loss) {
 	var still []loss
+	covers := coverOf(roots)
 	for _, l := range beaten {
 		alone := false
 		for _, i := range l.h.triggers {
-			alone = alone || !covered(roots, i)
+			alone = alone || len(covers[i]) == 0
 		}
 		if alone {
 			roots = append(roots, l.h)
+			covers.add(l.h)
 			continue
 		}
 		still = append(still, l)
@@ -122,13 +125,14 @@ func revive(roots []*hypothesis, beaten []loss) ([]*hypothesis, []loss) {
 func (w *world) dropCovered(roots []*hypothesis) ([]*hypothesis, []loss) {
 	var out []*hypothesis
 	var dropped []loss
-	for n, h := range roots {
+	covers := coverOf(roots)
+	for _, h := range roots {
 		var by *hypothesis
 		all := true
 		for _, i := range h.triggers {
 			hit := false
-			for m, o := range roots {
-				if m != n && (o.owns(i) || o.explains(i)) && w.outranks(o, h) {
+			for _, o := range covers[i] {
+				if o != h && w.outranks(o, h) {
 					hit, by = true, o
 					break
 				}
@@ -147,9 +151,10 @@ func (w *world) dropCovered(roots []*hypothesis) ([]*hypothesis, []loss) {
 	return out, dropped
 }
 
-// winnerOver finds the best hypothesis that beats h.
-func (w *world) winnerOver(h *hypothesis, ranked []*hypothesis) (*hypothesis, bool) {
-	for _, o := range ranked {
+// winnerOver finds the best hypothesis that beats h, among those that cover its first
+// trigger.
+func (w *world) winnerOver(h *hypothesis, covering []*hypothesis) (*hypothesis, bool) {
+	for _, o := range covering {
 		if o == h || !coversTriggers(o, h) {
 			continue
 		}

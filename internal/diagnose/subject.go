@@ -75,9 +75,9 @@ func (w *world) namedRank(h *hypothesis) *int {
 
 // onlyRank is the one rank among some signals; ok is false when there is none or more.
 func (w *world) onlyRank(of func(i int) bool) (found *int, ok bool) {
-	for i := range w.signals {
+	for _, i := range w.ranked {
 		r := w.signals[i].Subject.Rank
-		if r == nil || !of(i) || w.signals[i].Field("reporter") == "victim" {
+		if !of(i) || w.signals[i].Field("reporter") == "victim" {
 			continue
 		}
 		if found != nil && *found != *r {
@@ -94,8 +94,8 @@ func (w *world) gpusHit(h *hypothesis) []string {
 		return nil
 	}
 	var out []string
-	for i := range w.signals {
-		if p := w.where[i].pci; p != "" && (h.owns(i) || h.explains(i)) && w.signals[i].Level == gpumedic.LevelAbnormal && !slices.Contains(out, p) {
+	for _, i := range w.trouble {
+		if p := w.where[i].pci; (h.owns(i) || h.explains(i)) && !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}

@@ -61,6 +61,9 @@ func (w *world) hardwareFirst(h *hypothesis, roots []*hypothesis) bool {
 // and what fails today failed more than a day later. A lost GPU of last month does not
 // explain this morning's job.
 func (w *world) markStale(roots []*hypothesis) {
+	if len(w.byKind["kernel.reboot"]) == 0 {
+		return
+	}
 	for _, h := range roots {
 		last := w.lastOf(h)
 		for _, r := range roots {

@@ -69,6 +69,7 @@ func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Option
 	for _, s := range res.Signals {
 		e.Add(s)
 	}
+	res.Signals = nil // the engine has its own
 	c := e.Conclude(o.Lang)
 	r := &gpumedic.Report{
 		Schema:  gpumedic.Schema,

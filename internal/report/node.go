@@ -90,10 +90,7 @@ func WriteNode(w io.Writer, n *Node, format string, o Options) error {
 func printableNode(n *Node) *Node {
 	c := *n
 	c.Report = printable(n.Report)
-	c.GPUs = append([]GPU(nil), n.GPUs...)
-	c.Unread = append([]Unread(nil), n.Unread...)
-	for _, list := range []any{c.GPUs, c.Unread} {
-		clean(reflect.ValueOf(list))
-	}
+	c.GPUs = cleaned(reflect.ValueOf(n.GPUs)).Interface().([]GPU)
+	c.Unread = cleaned(reflect.ValueOf(n.Unread)).Interface().([]Unread)
 	return &c
 }

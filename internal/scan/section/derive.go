@@ -80,19 +80,10 @@ func sumECC(s *Readings, what, span string) {
 	}
 	total, best, any := 0.0, -1.0, false
 	var from Reading
-	parts := []string{"dram", "sram", "sram.parity", "sram.secded"}
-	for _, part := range parts {
-		r, ok := s.Values[prefix+part]
-		v, isNum := num(r.Value)
-		if !ok || !isNum {
-			continue
-		}
+	for _, key := range eccParts(func(key string) string { return s.Values[key].Value }, prefix) {
+		r := s.Values[key]
+		v, _ := num(r.Value)
 		any = true
-		if part == "sram" { // the parts below it, when given, sum to it
-			if _, ok := num(s.Values[prefix+"sram.parity"].Value); ok {
-				continue
-			}
-		}
 		total += v
 		if v > best {
 			best, from = v, r
@@ -101,6 +92,36 @@ func sumECC(s *Readings, what, span string) {
 	if any && total < 1e15 {
 		s.derived(prefix+"total", strconv.Itoa(int(total)), from)
 	}
+}
+
+// eccParts are the readings below prefix that add up to the total. The parts of the
+// SRAM count instead of its sum where they are given.
+func eccParts(get func(key string) string, prefix string) []string {
+	var out []string
+	for _, part := range []string{"dram", "sram", "sram.parity", "sram.secded"} {
+		if _, ok := num(get(prefix + part)); !ok {
+			continue
+		}
+		if _, split := num(get(prefix + "sram.parity")); part == "sram" && split {
+			continue
+		}
+		out = append(out, prefix+part)
+	}
+	return out
+}
+
+// ECCTotal is the number of memory errors of a kind (corrected, uncorrected) and span
+// (volatile, aggregate): the driver's own total, or the sum of the parts that are given.
+func ECCTotal(get func(key string) string, what, span string) (total float64, ok bool) {
+	prefix := "ecc." + what + "." + span + "."
+	if v, ok := num(get(prefix + "total")); ok {
+		return v, true
+	}
+	for _, key := range eccParts(get, prefix) {
+		v, _ := num(get(key))
+		total, ok = total+v, true
+	}
+	return total, ok
 }
 
 // deriveLink settles the link's current and possible generation and the share of
@@ -273,6 +294,7 @@ type shown struct {
 	busy              bool // clock is that of a GPU at work
 	copies            float64
 	hasCopies         bool
+	versions          [len(firmware)]string
 }
 
 func show(s *Readings) shown {
@@ -281,6 +303,11 @@ func show(s *Readings) shown {
 	out.fullWidth = ok && width >= 100
 	out.active = s.Values["ib.state"].Value == "active"
 	out.links, out.hasLinks = num(s.Values["nvlink.links.active"].Value)
+	for i, key := range firmware {
+		if v := s.Values[key].Value; v != na && !isError(v) {
+			out.versions[i] = v
+		}
+	}
 	out.copies, out.hasCopies = num(s.Values["bandwidth.h2d.gbs"].Value)
 	if out.active {
 		out.rate, _ = num(s.Values["ib.rate.gbps"].Value)
@@ -295,13 +322,27 @@ func show(s *Readings) shown {
 type peers struct {
 	shows             map[string]shown
 	fullWidth, active int
-	links, clocks     []float64 // sorted
-	copies            []float64 // sorted: host-to-device bandwidth
+	links, clocks     []float64                 // sorted
+	copies            []float64                 // sorted: host-to-device bandwidth
+	versions          map[string]map[string]int // of firmware, how many have which
 	rates             []float64
 }
 
+// firmware are versions that equal boards of one node share.
+var firmware = [...]string{"vbios.version", "gsp.version", "inforom.image"}
+
 func (p *peers) sum() {
+	p.versions = map[string]map[string]int{}
 	for _, s := range p.shows {
+		for i, key := range firmware {
+			if s.versions[i] == "" {
+				continue
+			}
+			if p.versions[key] == nil {
+				p.versions[key] = map[string]int{}
+			}
+			p.versions[key][s.versions[i]]++
+		}
 		if s.fullWidth {
 			p.fullWidth++
 		}
@@ -356,6 +397,13 @@ func comparePeers(s *Readings, id string, p *peers) {
 	if r, ok := s.Values["pcie.link.width.share.percent"]; ok {
 		s.derived("peers.full_width", strconv.Itoa(p.fullWidth-count(own.fullWidth)), r)
 	}
+	for i, key := range firmware {
+		if own.versions[i] != "" {
+			if v := p.common(key, own.versions[i]); v != "" {
+				s.derived("peers."+key, v, s.Values[key])
+			}
+		}
+	}
 	if r, ok := s.Values["ib.state"]; ok {
 		s.derived("peers.ib_active", strconv.Itoa(p.active-count(own.active)), r)
 	}
@@ -390,6 +438,26 @@ func comparePeers(s *Readings, id string, p *peers) {
 			}
 		}
 	}
+}
+
+// common is the version that all others have, when there are two or more.
+func (p *peers) common(key, own string) string {
+	others, found := 0, ""
+	for v, n := range p.versions[key] {
+		if v == own {
+			n--
+		}
+		if n > 0 {
+			if found != "" {
+				return ""
+			}
+			others, found = n, v
+		}
+	}
+	if others < 2 {
+		return ""
+	}
+	return found
 }
 
 func count(b bool) int {
