@@ -45,14 +45,13 @@ func (b *bars) begin(gpus []testGPU) {
 func (b *bars) show(pci string, p burn.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	const cells = 24
+	const cells = 20
 	full := int(min(max(p.Share, 0), 1)*cells + 0.5)
-	s := fmt.Sprintf("[%s%s] %3.0f %%  %s", strings.Repeat("#", full), strings.Repeat("-", cells-full), min(p.Share, 1)*100, p.Step)
+	s := fmt.Sprintf("[%s%s] %3.0f %%  %d errors", strings.Repeat("#", full), strings.Repeat("-", cells-full), min(p.Share, 1)*100, p.Errors)
 	if p.Rate > 0 {
 		s += fmt.Sprintf("  %.2f %s", p.Rate, p.Unit)
 	}
-	s += fmt.Sprintf("  %d errors", p.Errors)
-	b.state[pci] = s
+	b.state[pci] = s + "  " + p.Step // last, as a narrow terminal cuts it
 	if now := time.Now(); now.Sub(b.last) >= 100*time.Millisecond {
 		b.last = now
 		b.draw()
