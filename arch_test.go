@@ -71,7 +71,14 @@ var mayImport = map[string][]string{
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
 	// catalogdoc writes the pages of docs/faults from the catalog.
 	"internal/catalogdoc": {"catalog", "internal/lang"},
-	"cmd/gpumedic":        {"*"},
+	// cuda binds libcuda.so.1; burn drives GPUs through it, each in a child process, and
+	// writes what it found as a readings document. cudafake is for tests alone.
+	"internal/driver/cuda":          {"internal/driver"},
+	"internal/driver/cuda/cudafake": {},
+	"internal/probe/sensors":        {"internal/child", "internal/driver/nvml"},
+	"internal/burn":                 {"internal/child", "internal/driver/cuda", "internal/lang", "internal/probe"},
+	// cmd wires everything.
+	"cmd/gpumedic": {"*"},
 }
 
 // pure rooms read no clock and do no I/O, so that every incident replays.

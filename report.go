@@ -43,6 +43,7 @@ type Report struct {
 	Inputs      []InputInfo   `json:"inputs"`
 	Findings    []Finding     `json:"findings"` // best first: Findings[0] is the answer
 	Unexplained []Unexplained `json:"unexplained"`
+	Tests       []Test        `json:"tests,omitempty"` // what active tests did, GPU by GPU
 	Notes       []string      `json:"notes,omitempty"` // e.g. "catalog overridden by DIR"
 }
 
@@ -64,6 +65,18 @@ type InputInfo struct {
 	// Incomplete: some of the input could not be read (permission, damage, a form
 	// that is not understood), so that nothing found in it does not mean healthy.
 	Incomplete bool `json:"incomplete,omitempty"`
+}
+
+// Test is what an active test of one GPU did. What it means is in the findings.
+type Test struct {
+	Test    string         `json:"test"` // memtest, stress, bandwidth
+	Subject Subject        `json:"subject"`
+	Product string         `json:"product,omitempty"`
+	Result  string         `json:"result"` // pass, fail, incomplete, not run
+	Why     string         `json:"why,omitempty"`
+	Facts   []string       `json:"facts"` // in the report's language
+	Figures map[string]any `json:"figures"`
+	Records any            `json:"records,omitempty"` // the first wrong words or digests
 }
 
 // Finding is a fault concluded from signals.

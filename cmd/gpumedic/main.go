@@ -70,6 +70,7 @@ lines that prove it. It needs no GPU and no network to read a log.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err, "") })
 	root.AddCommand(c.diagnoseCmd(), c.checkCmd(), c.lintCmd(), c.explainCmd(), c.catalogCmd(), c.incidentsCmd(), c.historyCmd())
+	root.AddCommand(c.memtestCmd(), c.stressCmd(), c.bandwidthCmd())
 	root.AddCommand(c.plannedCmds()...)
 	return root
 }

@@ -3,16 +3,29 @@ package main
 import (
 	"compress/gzip"
 	"flag"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/gpumedic/gpumedic/internal/child"
+	"github.com/gpumedic/gpumedic/internal/driver/cuda/cudafake"
 )
 
 var update = flag.Bool("update", false, "write golden outputs in the scripts anew")
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == child.Arg { // a child of the program under test has the binary's own name
+		main()
+	}
+	if filepath.Base(os.Args[0]) != "gpumedic" { // the tests, not a command of a script
+		if status, ok := cudafake.Main("libnvidia-ml.so.1=../../internal/probe/gpu/testdata/fake/nvml.c"); ok {
+			os.Exit(status)
+		}
+	}
 	testscript.Main(m, map[string]func(){"gpumedic": main})
 }
 
@@ -31,8 +44,15 @@ func TestScripts(t *testing.T) {
 			e.Setenv("REPO", wd+"/../..")
 			e.Setenv("LANG", "C")
 			e.Setenv("LC_ALL", "")
+			e.Setenv("FAKE", cudafake.Dir()) // the fake drivers' place
 			e.Setenv("TZ", "UTC")
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "fakecuda" {
+				return cudafake.Present(), nil
+			}
+			return false, fmt.Errorf("no condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   status,

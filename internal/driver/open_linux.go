@@ -2,12 +2,19 @@
 
 package driver
 
-import "github.com/ebitengine/purego"
+import (
+	"runtime"
+
+	"github.com/ebitengine/purego"
+)
 
 // Available says whether this build can open driver libraries.
 const Available = true
 
 func open(name string) (uintptr, error) {
+	// The loader keeps its error for the thread that caused it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 }
 

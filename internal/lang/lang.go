@@ -81,6 +81,7 @@ func Say(l string, w Word) string {
 
 // term translates the contract's short words (layers, classes, actions) for people.
 var term = map[string]string{
+	"pass": "通过", "fail": "未通过", "incomplete": "未做完", "not run": "未测试",
 	"hardware": "硬件", "driver": "驱动", "software": "软件", "firmware": "固件",
 	"interconnect": "互联", "thermal": "散热", "power": "供电", "memory": "显存", "application": "应用",
 	"configuration": "配置", "system": "系统", "resource": "资源", "numerical": "数值",

@@ -27,13 +27,14 @@ func Markdown(w io.Writer, r *gpumedic.Report, o Options) error {
 		}
 		p.mdFinding(f)
 	}
-	if len(r.Unexplained) > 0 {
+	if list := unexplainedBeside(r); len(list) > 0 {
 		fmt.Fprintf(p, "### %s\n\n", p.say(lang.Unexplained))
-		for _, u := range r.Unexplained {
+		for _, u := range list {
 			p.mdLine(u.Input, u.Line, u.Text, u.Count, u.Signal)
 		}
 		fmt.Fprintln(p)
 	}
+	p.mdTests(r.Tests)
 	for _, in := range r.Inputs {
 		for _, pr := range in.Problems {
 			fmt.Fprintf(p, "- %s `%s`: %s\n", p.say(lang.CouldNotRead), code(in.Name), pr)

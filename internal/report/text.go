@@ -64,7 +64,10 @@ func (p *printer) head(r *gpumedic.Report) {
 		fmt.Fprintf(p, "%s  %s\n", p.paint("32;1", p.say(lang.NoFault)), lang.Pick(p.Lang, "no fault found", "未发现故障"))
 	default:
 		what := lang.Pick(p.Lang, "nothing known explains what was seen", "现有知识无法解释所见的异常")
-		if len(r.Unexplained) == 0 {
+		switch {
+		case untested(r) && len(unexplainedBeside(r)) == 0:
+			what = lang.Pick(p.Lang, "not all was tested", "测试没有全部完成")
+		case len(r.Unexplained) == 0:
 			what = p.say(lang.NothingRead)
 		}
 		fmt.Fprintf(p, "%s  %s\n", p.paint("33;1", p.say(lang.UnknownVerdict)), what)
@@ -93,13 +96,14 @@ func (p *printer) body(r *gpumedic.Report) {
 		p.finding(f, shown == 0)
 		shown++
 	}
-	p.unexplained(r.Unexplained)
+	p.unexplained(unexplainedBeside(r))
 	if len(hidden) > 0 && r.Verdict != gpumedic.VerdictFault {
 		p.section(lang.Incidental)
 		for _, f := range hidden {
 			p.lines("    ", f.Headline+where(&f))
 		}
 	}
+	p.tests(r.Tests)
 	p.footer(r)
 }
 

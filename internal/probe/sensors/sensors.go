@@ -1,0 +1,124 @@
+// Package sensors reads a few figures of GPUs again and again while they work: power,
+// clocks, temperatures, why the clocks are held back, the PCIe link, ECC counters. It runs
+// as a child's task, opens NVML once and asks little, so that it disturbs no measurement.
+package sensors
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpumedic/gpumedic/internal/child"
+	"github.com/gpumedic/gpumedic/internal/driver/nvml"
+)
+
+// TaskName is the name under which the program registers Task.
+const TaskName = "sensors"
+
+// A Sample is one look at one GPU, a line of JSON. What could not be read is missing.
+type Sample struct {
+	PCI         string    `json:"pci"`
+	At          time.Time `json:"at"`
+	Power       float64   `json:"power_w,omitempty"`
+	SMClock     uint32    `json:"sm_mhz,omitempty"`
+	MemoryClock uint32    `json:"memory_mhz,omitempty"`
+	Temperature int32     `json:"gpu_c,omitempty"`
+	MemoryTemp  int64     `json:"memory_c,omitempty"`
+	Reasons     []string  `json:"reasons,omitempty"`
+	LinkGen     uint32    `json:"pcie_gen,omitempty"`
+	LinkWidth   uint32    `json:"pcie_width,omitempty"`
+	Corrected   uint64    `json:"ecc_corrected,omitempty"`
+	Uncorrected uint64    `json:"ecc_uncorrected,omitempty"`
+}
+
+// Args are the task's arguments: how often, and the GPUs' addresses.
+func Args(every time.Duration, pcis []string) []string {
+	return append([]string{every.String()}, pcis...)
+}
+
+// Task samples until ctx ends or the parent goes.
+func Task(ctx context.Context, c *child.Context) error {
+	if len(c.Args) < 2 {
+		return fmt.Errorf("sample sensors: arguments %q, want an interval and GPUs", c.Args)
+	}
+	every, err := time.ParseDuration(c.Args[0])
+	if err != nil || every <= 0 {
+		return fmt.Errorf("sample sensors: interval %q", c.Args[0])
+	}
+	n, err := nvml.Open()
+	if err != nil {
+		return err
+	}
+	where := ""
+	n.Before = func(function string) { c.Call(strings.TrimSpace(function + " " + where)) }
+	if err := n.Init(); err != nil {
+		return err
+	}
+	var devices []nvml.Device
+	for _, pci := range c.Args[1:] {
+		where = pci
+		d, err := n.ByPCI(pci)
+		if err != nil {
+			return fmt.Errorf("open GPU %s: %w", pci, err)
+		}
+		devices = append(devices, d)
+	}
+	out := json.NewEncoder(c.Out)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		for i, d := range devices {
+			where = c.Args[1+i]
+			if err := out.Encode(look(n, d, where)); err != nil {
+				return fmt.Errorf("write sample: %w", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// look asks for each figure; one that a product does not have stays zero.
+func look(n *nvml.NVML, d nvml.Device, pci string) Sample {
+	s := Sample{PCI: pci, At: time.Now().UTC()}
+	if mw, err := n.PowerUsage(d); err == nil {
+		s.Power = float64(mw) / 1000
+	}
+	s.SMClock, _ = n.Clock(d, nvml.ClockSM)
+	s.MemoryClock, _ = n.Clock(d, nvml.ClockMem)
+	s.Temperature, _ = n.Temperature(d)
+	if v, err := n.Field(d, nvml.FieldMemoryTemp); err == nil && v.Available() {
+		s.MemoryTemp = v.Int()
+	}
+	if mask, err := n.EventReasons(d); err == nil {
+		s.Reasons = reasons(mask)
+	}
+	s.LinkGen, _ = n.PCIeGen(d)
+	s.LinkWidth, _ = n.PCIeWidth(d)
+	s.Corrected, _ = n.ECCTotal(d, nvml.ErrorCorrected, nvml.CounterVolatile)
+	s.Uncorrected, _ = n.ECCTotal(d, nvml.ErrorUncorrected, nvml.CounterVolatile)
+	return s
+}
+
+// reasons are the bits by the names of docs/readings.md, but for the idle one.
+func reasons(mask uint64) []string {
+	var out []string
+	for _, r := range []struct {
+		bit  uint64
+		name string
+	}{
+		{nvml.ReasonApplicationClocks, "applications_clocks_setting"}, {nvml.ReasonSWPowerCap, "sw_power_cap"}, {nvml.ReasonHWSlowdown, "hw_slowdown"},
+		{nvml.ReasonSyncBoost, "sync_boost"}, {nvml.ReasonSWThermal, "sw_thermal_slowdown"}, {nvml.ReasonHWThermal, "hw_thermal_slowdown"},
+		{nvml.ReasonHWPowerBrake, "hw_power_brake_slowdown"}, {nvml.ReasonDisplayClock, "display_clock_setting"},
+	} {
+		if mask&r.bit != 0 {
+			out = append(out, r.name)
+		}
+	}
+	return out
+}
