@@ -55,7 +55,6 @@ type input struct {
 	skipTo   int      // rows before it were taken by a section
 
 	// Scratch of one row, kept to save allocations.
-	hits       []literal.Hit
 	spans      []span
 	mids       []int32
 	marked     []int // by matcher: the span that last wanted it
