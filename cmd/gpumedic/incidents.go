@@ -56,6 +56,7 @@ after its last occurrence; --force closes it without, with a reason that is kept
 func (c *cli) incidentsList(f *storeFlags) *cobra.Command {
 	var filter store.Filter
 	var closed, all, quiet bool
+	var limit int
 	cmd := &cobra.Command{
 		Use: "list", Short: "open incidents, the worst first", Args: noArgs,
 		Example: `  gpumedic incidents list
@@ -71,7 +72,7 @@ be read, 64 usage error`,
 				if err != nil {
 					return storeError(err)
 				}
-				l := show.NewList(list, all)
+				l := show.NewList(list, all, limit)
 				c.status = l.Status
 				return c.deliver("", func(w io.Writer) error { return show.WriteList(w, l, quiet, o) })
 			})
@@ -84,7 +85,7 @@ be read, 64 usage error`,
 	fl.StringVar(&filter.Fault, "fault", "", "those of one fault `ID`")
 	fl.StringVar(&filter.Node, "node", "", "those of one `NODE`")
 	fl.StringVar(&filter.GPU, "gpu", "", "those of one `GPU`: PCI address, UUID, serial or index")
-	fl.IntVar(&filter.Limit, "limit", 0, "at most `N`")
+	fl.IntVar(&limit, "limit", 0, "show at most `N`; the status is that of all")
 	return cmd
 }
 

@@ -233,7 +233,7 @@ func TestPrologAndHealthCheck(t *testing.T) {
 	if out, _ := os.ReadFile(c.path("third.out")); strings.Contains(string(out), "ran on") {
 		t.Errorf("a job ran on a node that is not fit: %s", out)
 	}
-	if r := c.reason(); !strings.Contains(r, "gpumedic: GPU CRITICAL") || !strings.Contains(r, "spare") {
+	if r := c.reason(); !strings.Contains(r, "gpumedic: GPU CRITICAL") || !strings.Contains(r, "remap") {
 		t.Errorf("reason %q", r)
 	}
 }

@@ -132,6 +132,9 @@ func (s *Step) card(c Card, kind string, why text, detail map[string]any) {
 		s.Changes = append(s.Changes, Change{At: s.now, Kind: kind, Who: Self, Why: told.en, WhyZH: told.zh})
 		for _, id := range s.ids() {
 			if i := s.book.Incidents[id]; i.Live() && i.Subject.Node == c.Node && sameCard(i.Subject.GPU, c.GPU) {
+				if kind == KindMoved {
+					s.edit(id).Subject.GPU.PCI = c.GPU.PCI // where commands find it now
+				}
 				s.confound(id, say("the card was %s: %s", "该卡%s：%s", text{kind, cardZH[kind]}, why))
 			}
 		}

@@ -252,3 +252,38 @@ func TestStormOfRuns(t *testing.T) {
 		}
 	})
 }
+
+// TestWeek: a week of a reading that flaps, a program that crashes each minute and a
+// cable that comes and goes leaves a bounded trace.
+func TestWeek(t *testing.T) {
+	b := NewBook(1)
+	events, changes := 0, 0
+	for n := range 7 * 24 * 60 {
+		now := t0.Add(time.Duration(n) * time.Minute)
+		o := Observation{Node: "n1", Run: "r", Boot: "b"}
+		if n%2 == 0 {
+			o.Findings = append(o.Findings, hot(now))
+		}
+		crash := lost(now, n+1)
+		crash.Fault, crash.Layer, crash.Scope = "illegal-address", "software", "process"
+		crash.Subject.Process.PID = n + 2
+		o.Findings = append(o.Findings, crash)
+		if n%60 < 20 {
+			link := hot(now)
+			link.Fault, link.Severity, link.Evidence[0].Line = "pcie-link-degraded", gpumedic.SeverityError, 2
+			o.Findings = append(o.Findings, link)
+		}
+		s := b.Begin(DefaultPolicy(), now)
+		s.Observe(o)
+		b = s.Book()
+		events, changes = events+len(s.Events), changes+len(s.Changes)
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The cable alone changes state 48 times a day, and each return is an occurrence.
+	if len(b.Incidents) != 3 || len(text) > 20000 || events > 7*24*4 || changes > events {
+		t.Errorf("%d incidents in %d bytes, %d events, %d changes", len(b.Incidents), len(text), events, changes)
+	}
+}

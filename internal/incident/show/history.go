@@ -39,7 +39,7 @@ func WriteHistory(w io.Writer, h *History, o Options) error {
 			card = r.GPU.Serial
 			fmt.Fprintf(p, "%s %s\n", p.pick("serial", "序列号"), layout.Printable(card))
 		}
-		note := p.pick(r.Text, firstOf(r.TextZH, r.Text))
+		note := p.reason(r.Kind, p.pick(r.Text, firstOf(r.TextZH, r.Text)), r.Detail)
 		text := note
 		if r.Incident != 0 {
 			text = fmt.Sprintf(p.pick("incident %d", "事件 %d"), r.Incident) + " · " + r.Fault

@@ -16,19 +16,30 @@ type List struct {
 	Schema    string               `json:"schema"`
 	Status    int                  `json:"status"` // the exit status
 	Incidents []*incident.Incident `json:"incidents"`
+	Open      map[string]int       `json:"open"`   // how many are open, by severity
 	Hidden    int                  `json:"hidden"` // seen, but not long enough to be told
+	More      int                  `json:"more"`   // left out by a limit
 }
 
-// NewList counts those that are not visible and leaves them out unless all are wanted.
-func NewList(all []*incident.Incident, hidden bool) *List {
-	l := &List{Schema: "gpumedic.incidents/v1", Status: incident.ExitStatus(all), Incidents: []*incident.Incident{}}
-	for _, i := range all {
+// NewList puts incidents in order, the worst first. It leaves out those that are not
+// visible, unless hidden ones are wanted, and what is beyond a limit, unless that is 0;
+// both are counted, and the status is that of all.
+func NewList(all []*incident.Incident, hidden bool, limit int) *List {
+	l := &List{Schema: "gpumedic.incidents/v1", Status: incident.ExitStatus(all), Incidents: []*incident.Incident{}, Open: map[string]int{}}
+	for _, i := range worstFirst(all) {
+		if i.Visible && i.Live() {
+			l.Open[i.Severity]++
+		}
 		if !i.Visible && i.Live() {
 			l.Hidden++
 		}
 		if i.Visible || hidden {
 			l.Incidents = append(l.Incidents, i)
 		}
+	}
+	if limit > 0 && len(l.Incidents) > limit {
+		l.More = len(l.Incidents) - limit
+		l.Incidents = l.Incidents[:limit]
 	}
 	return l
 }
@@ -41,9 +52,12 @@ func WriteList(w io.Writer, l *List, quiet bool, o Options) error {
 	p := newPrinter(w, o)
 	p.listHead(l)
 	if !quiet {
-		for _, i := range worstFirst(l.Incidents) {
+		for _, i := range l.Incidents {
 			p.listed(i)
 		}
+	}
+	if l.More > 0 && !quiet {
+		p.hang("\n  ", fmt.Sprintf(p.pick("%d more (--limit)", "另有 %d 个未列出（--limit）"), l.More))
 	}
 	if l.Hidden > 0 && !quiet {
 		p.hang("\n  ", fmt.Sprintf(p.pick("%d more seen, too briefly to be told yet (--all)", "另有 %d 个现象持续时间还太短，未列出（--all）"), l.Hidden))
@@ -52,13 +66,9 @@ func WriteList(w io.Writer, l *List, quiet bool, o Options) error {
 }
 
 func (p *printer) listHead(l *List) {
-	n := map[string]int{}
-	open := 0
-	for _, i := range l.Incidents {
-		if i.Live() && i.Visible {
-			n[i.Severity]++
-			open++
-		}
+	n, open := l.Open, 0
+	for _, c := range n {
+		open += c
 	}
 	word, colour := lang.NoFault, "32;1"
 	switch l.Status {
@@ -72,7 +82,11 @@ func (p *printer) listHead(l *List) {
 		var parts []string
 		for _, s := range []string{gpumedic.SeverityCritical, gpumedic.SeverityError, gpumedic.SeverityWarning, gpumedic.SeverityInfo} {
 			if n[s] > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", n[s], p.severity(s)))
+				word := p.severity(s)
+				if p.Lang != "zh" && s != gpumedic.SeverityCritical {
+					word = plural(n[s], word)
+				}
+				parts = append(parts, fmt.Sprintf("%d %s", n[s], word))
 			}
 		}
 		head = fmt.Sprintf(p.pick("%d open %s: %s", "%d 个未关闭的%s：%s"), open, p.pick(plural(open, "incident"), "事件"), strings.Join(parts, p.pick(", ", "，")))

@@ -168,8 +168,11 @@ func (p *printer) todo(i *incident.Incident) {
 		if r.For != "" && !forAction(r.For, i.Action) {
 			continue
 		}
-		n++
 		step := fill(r.Step.In(p.Lang), i)
+		if strings.Contains(step, "{") {
+			continue // it is about something that this incident does not tell
+		}
+		n++
 		if r.Risk != "safe" {
 			step += " [" + p.risk(r.Risk) + "]"
 		}
@@ -248,15 +251,19 @@ func (p *printer) readings(c incident.CheckResult) string {
 
 // why is the reason of an event in the reader's language.
 func (p *printer) why(e incident.Event) string {
-	from, _ := e.Detail["from"].(string)
-	to, _ := e.Detail["to"].(string)
-	switch e.Kind {
+	return p.reason(e.Kind, p.pick(e.Why, firstOf(e.WhyZH, e.Why)), e.Detail)
+}
+
+func (p *printer) reason(kind, why string, detail map[string]any) string {
+	from, _ := detail["from"].(string)
+	to, _ := detail["to"].(string)
+	switch kind {
 	case incident.KindAction, incident.KindEscalated:
 		return lang.Action(p.Lang, from) + " → " + lang.Action(p.Lang, to)
 	case incident.KindWorse:
 		return p.severity(from) + " → " + p.severity(to)
 	}
-	return p.pick(e.Why, firstOf(e.WhyZH, e.Why))
+	return why
 }
 
 func (p *printer) timeLine(events []incident.Event) {

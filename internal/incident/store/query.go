@@ -20,7 +20,6 @@ type Filter struct {
 	Fault  string
 	Node   string
 	GPU    string // any name
-	Limit  int    // 0: all
 }
 
 // List returns incidents, live ones first, the latest first.
@@ -42,7 +41,7 @@ func (s *Store) List(ctx context.Context, f Filter) ([]*incident.Incident, error
 	query += " ORDER BY state='closed', id DESC"
 	out := []*incident.Incident{}
 	err := docs(ctx, s.read, query, args, func(i *incident.Incident) {
-		if (f.GPU == "" || incident.NamesGPU(f.GPU, i.Subject.GPU)) && (f.Limit == 0 || len(out) < f.Limit) {
+		if f.GPU == "" || incident.NamesGPU(f.GPU, i.Subject.GPU) {
 			out = append(out, i)
 		}
 	})

@@ -180,6 +180,11 @@ func (s *Store) openWrite(ctx context.Context, first int64) error {
 	if err := s.createSchema(ctx, first); err != nil {
 		return err
 	}
+	// A file without the right to write it opens all the same; a write that changes
+	// nothing shows it.
+	if _, err := s.w.ExecContext(ctx, "DELETE FROM cursors WHERE source IS NULL"); err != nil {
+		return s.wrap("write", err)
+	}
 	if s.opts.MaxPages > 0 {
 		if _, err := s.w.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count=%d", s.opts.MaxPages)); err != nil {
 			return s.wrap("open", err)

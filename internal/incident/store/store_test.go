@@ -347,3 +347,23 @@ func TestMissingAndForeign(t *testing.T) {
 		t.Errorf("empty: %v", err)
 	}
 }
+
+// TestCancelled: a caller who gives up leaves a store that goes on.
+func TestCancelled(t *testing.T) {
+	s := create(t)
+	see(t, s, t0, fault(1, 1, t0))
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := s.Do(ctx, t0, nil, func(st *incident.Step) error {
+		cancel() // between reading and writing
+		return st.Ack(1, "li", "")
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if r := see(t, s, t0.Add(time.Minute), fault(1, 1, t0), fault(2, 1, t0)); !r.Written {
+		t.Error("nothing is written any more")
+	}
+	if i, err := s.Incident(t.Context(), 1); err != nil || i.State != incident.Open {
+		t.Errorf("%+v %v", i, err)
+	}
+}
