@@ -21,7 +21,7 @@ type Context struct {
 	closed bool
 }
 
-// Open takes the GPU's primary context.
+// Context takes the GPU's primary context.
 func (d *Driver) Context(dev Device) (*Context, error) {
 	c := &Context{Device: dev, drv: d, work: make(chan func()), mem: map[Ptr]uint64{}, host: map[unsafe.Pointer][]byte{}}
 	go c.serve()

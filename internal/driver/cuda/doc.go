@@ -2,10 +2,10 @@
 // run time without cgo and without the CUDA toolkit. It binds what tests of a GPU need:
 // memory, modules from PTX text, launches, streams, events, peers.
 //
-//	Open ─► Driver ─► ByPCI ─► Device ─► Open ─► Context (one OS thread)
-//	                                              ├─ Alloc, Copy, Set
-//	                                              ├─ Load(PTX) ─► Module ─► Function ─► Launch
-//	                                              └─ Stream, Event
+//	Open ─► Driver ─► ByPCI ─► Device ─► Context (one OS thread)
+//	                                      ├─ Alloc, Copy, Set
+//	                                      ├─ Load(PTX) ─► Module ─► Function ─► Launch
+//	                                      └─ Stream, Event
 //
 // The driver keeps its current context per OS thread, and some errors poison a context
 // for the whole process. So each Context owns one goroutine that is locked to one thread
