@@ -84,11 +84,14 @@ func (e *Exporter) families() []*dto.MetricFamily {
 	return out
 }
 
-// Handler serves what a gatherer gives, as text or OpenMetrics, as the client asks.
+// Handler serves what a gatherer gives, as text or OpenMetrics, as the client asks. With
+// DCGM's names it is always text: OpenMetrics wants _total behind every counter, and some
+// of theirs have none.
 func Handler(g prometheus.Gatherer) http.Handler {
+	e, ok := g.(*Exporter)
 	return promhttp.HandlerFor(g, promhttp.HandlerOpts{
 		ErrorHandling:     promhttp.ContinueOnError,
-		EnableOpenMetrics: true,
+		EnableOpenMetrics: !ok || !e.opts.DCGM,
 	})
 }
 
