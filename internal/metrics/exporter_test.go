@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -396,6 +397,25 @@ func TestAnyReadings(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestScrapesAtOnce: scrapes of one snapshot share its series while a new one comes.
+func TestScrapesAtOnce(t *testing.T) {
+	e := full(true)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5 {
+				if !strings.Contains(text(e), "gpumedic_gpu_up{") {
+					t.Error("a scrape without GPUs")
+				}
+			}
+		})
+	}
+	for range 5 {
+		e.Update(metricstest.Snapshot(now, 2, 3))
+	}
+	wg.Wait()
 }
 
 // BenchmarkScrape: eight GPUs and 200 processes, through the handler, by a client that
