@@ -86,6 +86,18 @@ func TestQueryProblems(t *testing.T) {
 	}
 }
 
+// TestLabelsOfTargets: Prometheus gives every series the labels job and instance of the
+// target, and renames a metric's own.
+func TestLabelsOfTargets(t *testing.T) {
+	for _, f := range slices.Concat(names.Families, names.DCGM) {
+		for _, l := range f.AllLabels() {
+			if l == "job" || l == "instance" {
+				t.Errorf("%s has a label %s", f.Name, l)
+			}
+		}
+	}
+}
+
 func TestRules(t *testing.T) {
 	cat, err := catalog.Embedded()
 	if err != nil {

@@ -195,7 +195,7 @@ func TestUnits(t *testing.T) {
 		{"gpumedic_gpu_state", []string{"gpu", "0"}, 2},
 		{"gpumedic_gpu_state", []string{"gpu", "1"}, 0},
 		{"gpumedic_gpu_up", []string{"gpu", "1"}, 1},
-		{"gpumedic_process_memory_used_bytes", []string{"pid", "40001", "process", "python3", "user", "alice", "pod", "train-0", "namespace", "training", "job", "7001", "gpu", "1"}, 501 << 20},
+		{"gpumedic_process_memory_used_bytes", []string{"pid", "40001", "process", "python3", "user", "alice", "pod", "train-0", "namespace", "training", "slurm_job", "7001", "gpu", "1"}, 501 << 20},
 		{"gpumedic_incident", []string{"id", "i-1", "fault", "gpu-oom-capacity", "pod", "train-0", "uuid", metricstest.UUID(0)}, 1},
 		{"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", []string{"gpu", "0"}, 4},
 		{"DCGM_FI_DEV_XID_ERRORS", []string{"gpu", "0", "pci_bus_id", "00000000:1A:00.0", "device", "nvidia0", "Hostname", "node-7", "DCGM_FI_DRIVER_VERSION", "580.95.05", "pod", "train-0"}, 79},

@@ -11,7 +11,7 @@ var (
 
 	// Of incidents.
 	Incident = &Family{Name: "gpumedic_incident", Scope: GPU, Type: Gauge,
-		Labels: []string{"id", "fault", "severity", "class", "action", "state", "process", "pod", "job"},
+		Labels: []string{"id", "fault", "severity", "class", "action", "state", "process", "pod", "slurm_job"},
 		Help:   "An incident that is not closed; 1 for each. The newest 100 are listed."}
 	IncidentStart = &Family{Name: "gpumedic_incident_start_timestamp_seconds", Type: Gauge, Labels: []string{"id"},
 		Help: "When the incident began."}
