@@ -77,6 +77,8 @@ type Finding struct {
 	Class        string         `json:"class"`
 	Component    string         `json:"component"`
 	Severity     string         `json:"severity"`
+	Scope        string         `json:"scope,omitempty"` // what the fault is about: gpu, node, process, port, nvswitch, nic, rank, job
+	Case         string         `json:"case,omitempty"`  // tells cases of one fault on one subject apart, as the code of a catalogued Xid
 	Confidence   float64        `json:"confidence"`
 	Subject      Subject        `json:"subject"`
 	Also         []Subject      `json:"also,omitempty"`         // further subjects hit by the same fault together

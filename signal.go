@@ -65,11 +65,15 @@ type Evidence struct {
 // decoders. Equal signals are collapsed: Count says how often, First and Last
 // span the occurrences, Evidence is the first of them.
 type Signal struct {
-	Kind     string
-	Level    Level
-	Subject  Subject
-	First    Stamp
-	Last     Stamp
+	Kind    string
+	Level   Level
+	Subject Subject
+	First   Stamp
+	Last    Stamp
+	// Near is for a signal without a time of its own in an input that states times: the
+	// last one stated before its line and the first one after it. It tells the day, not
+	// the moment, and bounds windows only; reports do not show it.
+	Near     [2]Stamp
 	Fields   map[string]string
 	Evidence Evidence
 	Count    int
@@ -156,6 +160,28 @@ func (s Stamp) Known() bool { return !s.Time.IsZero() }
 // Dated reports whether the year is known too. Stamps of inputs that never state a
 // year stand in the years around 0 and compare only with each other.
 func (s Stamp) Dated() bool { return s.Known() && s.Time.Year() >= 1970 }
+
+// DayApart returns the least time from t to s, and whether it is certain that more than
+// a day lies between them: by their own times, or by those of the lines around.
+func DayApart(s, t *Signal) (time.Duration, bool) {
+	sLo, sHi := s.bounds()
+	tLo, tHi := t.bounds()
+	if d, ok := sLo.Sub(tHi); ok && d > 24*time.Hour {
+		return d, true
+	}
+	if d, ok := tLo.Sub(sHi); ok && d > 24*time.Hour {
+		return -d, true
+	}
+	return 0, false
+}
+
+// bounds are the times between which a signal lies; unknown where nothing bounds it.
+func (s *Signal) bounds() (lo, hi Stamp) {
+	if s.First.Known() || s.First.HasMono {
+		return s.First, s.Last
+	}
+	return s.Near[0], s.Near[1]
+}
 
 // Sub returns s−t and whether both can be compared (both on the wall clock, or
 // both since boot).

@@ -7,62 +7,100 @@ import (
 	"sync"
 )
 
-// Pattern is a matcher ready for use. Its regular expression compiles on first
-// use: most runs need few of them.
+// Pattern is a matcher ready for use. Its regular expressions compile on first use: most
+// runs need few of them.
 type Pattern struct {
 	*Matcher
-	// Never, where set, says fast that the expression surely does not match a text.
-	Never func(text string) bool
 
-	re    func() (*regexp.Regexp, error)
-	ident func() (*regexp.Regexp, error)
-	strip func() (*regexp.Regexp, error)
-	until func() (*regexp.Regexp, error)
+	pattern, ident, strip, until expression
 }
 
-// Compile prepares a matcher.
-func Compile(m *Matcher) *Pattern {
-	lazy := func(src string) func() (*regexp.Regexp, error) {
-		return sync.OnceValues(func() (*regexp.Regexp, error) {
-			if src == "" {
-				return nil, nil
-			}
-			return regexp.Compile(src)
-		})
-	}
-	p := &Pattern{Matcher: m, re: lazy(m.Pattern), ident: lazy(m.Ident)}
+// Finder applies an expression to a text. It returns the places of the match and its
+// groups as package regexp does, nil for none, and the groups' names; known is false where
+// only package regexp can tell.
+type Finder interface {
+	Find(text string) (loc []int, known bool)
+	Names() []string
+}
+
+// Compile prepares a matcher. fast, where given, makes what is asked before package
+// regexp.
+func Compile(m *Matcher, fast func(expr string) Finder) *Pattern {
+	p := &Pattern{Matcher: m, pattern: newExpression(m.Pattern, fast), ident: newExpression(m.Ident, fast)}
 	if m.Join != nil {
-		p.strip, p.until = lazy(m.Join.Strip), lazy(m.Join.Until)
+		p.strip, p.until = newExpression(m.Join.Strip, fast), newExpression(m.Join.Until, fast)
 	}
 	return p
 }
 
+// expression is a regular expression that may be missing or wrong.
+type expression struct {
+	given bool
+	fast  Finder
+	re    func() (*regexp.Regexp, error)
+}
+
+func newExpression(src string, fast func(expr string) Finder) expression {
+	if src == "" {
+		return expression{}
+	}
+	e := expression{given: true, re: sync.OnceValues(func() (*regexp.Regexp, error) { return regexp.Compile(src) })}
+	if fast != nil {
+		e.fast = fast(src)
+	}
+	return e
+}
+
+// find returns the places of the first match and the names of the groups, nil where
+// nothing matches.
+func (e *expression) find(text string) (loc []int, names []string) {
+	if !e.given {
+		return nil, nil
+	}
+	if e.fast != nil {
+		if loc, known := e.fast.Find(text); known {
+			return loc, e.fast.Names()
+		}
+	}
+	re, err := e.re()
+	if err != nil {
+		return nil, nil
+	}
+	return re.FindStringSubmatchIndex(text), re.SubexpNames()
+}
+
 // Match is one match of a pattern in a message.
 type Match struct {
-	Kind   string
 	Fields map[string]string
 	// Start and End place the match in the message.
 	Start, End int
+	// Mark is the decisive part of a long match: its group "mark", which is no field; else
+	// all of it.
+	Mark [2]int
 }
 
+// markGroup is the name of the group that only marks.
+const markGroup = "mark"
+
 // Match applies the pattern to a message. Empty groups are left out of Fields.
-// The kind is not expanded yet when it needs a field that a decoder adds; call
-// [ExpandKind] after decoding.
-func (p *Pattern) Match(text string) (Match, bool) {
-	if p.Never != nil && p.Never(text) {
-		return Match{}, false
-	}
-	re, err := p.re()
-	if err != nil || re == nil {
-		return Match{}, false
-	}
-	loc := re.FindStringSubmatchIndex(text)
+func (p *Pattern) Match(text string) (Match, bool) { return p.MatchInto(text, nil) }
+
+// MatchInto is Match with a map for the fields that is empty, or nil for a new one.
+func (p *Pattern) MatchInto(text string, fields map[string]string) (Match, bool) {
+	loc, names := p.pattern.find(text)
 	if loc == nil {
 		return Match{}, false
 	}
-	m := Match{Start: loc[0], End: loc[1], Fields: map[string]string{}}
-	for i, name := range re.SubexpNames() {
+	if fields == nil {
+		fields = map[string]string{}
+	}
+	m := Match{Start: loc[0], End: loc[1], Mark: [2]int{loc[0], loc[1]}, Fields: fields}
+	for i, name := range names {
 		if name == "" || loc[2*i] < 0 || loc[2*i] == loc[2*i+1] {
+			continue
+		}
+		if name == markGroup {
+			m.Mark = [2]int{loc[2*i], loc[2*i+1]}
 			continue
 		}
 		if _, dup := m.Fields[name]; dup {
@@ -71,17 +109,16 @@ func (p *Pattern) Match(text string) (Match, bool) {
 		m.Fields[name] = text[loc[2*i]:loc[2*i+1]]
 	}
 	maps.Copy(m.Fields, p.Set)
-	m.Kind = ExpandKind(p.Kind, m.Fields)
 	return m, true
 }
 
 // WrittenBy reports whether a writer with this identifier may match.
 func (p *Pattern) WrittenBy(ident string) bool {
-	re, err := p.ident()
-	if err != nil {
-		return false
+	if !p.ident.given || ident == "" {
+		return true
 	}
-	return re == nil || ident == "" || re.MatchString(ident)
+	loc, _ := p.ident.find(ident)
+	return loc != nil
 }
 
 // Joins reports whether a following message continues this one, and what of it to
@@ -90,11 +127,7 @@ func (p *Pattern) Joins(text string) (rest string, ok, last bool) {
 	if p.Join == nil {
 		return "", false, true
 	}
-	strip, err := p.strip()
-	if err != nil || strip == nil {
-		return "", false, true
-	}
-	loc := strip.FindStringSubmatchIndex(text)
+	loc, _ := p.strip.find(text)
 	if loc == nil || loc[0] != 0 {
 		return "", false, true
 	}
@@ -103,10 +136,8 @@ func (p *Pattern) Joins(text string) (rest string, ok, last bool) {
 		from = loc[2] // a group marks where the text to keep begins
 	}
 	rest = text[from:]
-	if until, _ := p.until(); until != nil && until.MatchString(rest) {
-		last = true
-	}
-	return rest, true, last
+	end, _ := p.until.find(rest)
+	return rest, true, end != nil
 }
 
 // ExpandKind replaces {field} in a kind by the field's value, lower case and with

@@ -32,6 +32,7 @@ type TableSet struct {
 	exits    func() ([]*Exit, error)
 	branches func() (map[int]*DriverBranch, error)
 	floors   func() (map[int]*CUDAFloor, error)
+	env      func() (*EnvTable, error)
 }
 
 // Tables returns the tables that ship in the program.
@@ -56,6 +57,7 @@ func OpenTables(fsys fs.FS) *TableSet {
 		exits:    sync.OnceValues(func() ([]*Exit, error) { return loadExits(fsys) }),
 		branches: sync.OnceValues(func() (map[int]*DriverBranch, error) { return loadBranches(fsys) }),
 		floors:   sync.OnceValues(func() (map[int]*CUDAFloor, error) { return loadFloors(fsys) }),
+		env:      sync.OnceValues(func() (*EnvTable, error) { return loadEnv(fsys) }),
 	}
 }
 
@@ -80,7 +82,8 @@ func (t *TableSet) Check() error {
 	_, e14 := t.exits()
 	_, e15 := t.branches()
 	_, e16 := t.floors()
-	err := errors.Join(e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15, e16)
+	_, e17 := t.env()
+	err := errors.Join(e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15, e16, e17)
 	for _, s := range settings {
 		for _, name := range s.Instead {
 			if _, ok := t.Setting(name); !ok {

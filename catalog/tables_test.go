@@ -66,6 +66,11 @@ func TestTablesSpeakBothLanguages(t *testing.T) {
 	for _, s := range tab.Settings() {
 		both(s.Name, s.Meaning, s.Harm, s.Advice)
 	}
+	for _, rules := range tab.Env().Rules {
+		for _, r := range rules {
+			both(r.Names[0], r.What, r.Do)
+		}
+	}
 	for _, e := range tab.Exits() {
 		both(e.Short.EN, e.Short, e.Meaning, e.Causes, e.Check)
 	}

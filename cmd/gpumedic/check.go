@@ -17,6 +17,7 @@ import (
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/check"
 	"github.com/gpumedic/gpumedic/internal/child"
+	"github.com/gpumedic/gpumedic/internal/lint"
 	"github.com/gpumedic/gpumedic/internal/probe/host"
 	"github.com/gpumedic/gpumedic/internal/report"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
@@ -31,7 +32,7 @@ type checkFlags struct {
 	baseline                     string
 	expect                       int
 	thresholds                   []string
-	quick, all, quiet            bool
+	quick, all, quiet, env       bool
 	listThresholds, noBaseline   bool
 	callDeadline, total, history time.Duration
 }
@@ -79,6 +80,7 @@ exit status: 0 healthy, 1 warning, 2 fault, 3 unknown, 64 usage error`,
 	fl.StringVar(&f.gpu, "gpu", "", "judge one `GPU`: index, PCI address or UUID")
 	fl.StringArrayVar(&f.thresholds, "threshold", nil, "`NAME=VALUE` replaces a threshold (repeatable; see --list-thresholds)")
 	fl.BoolVar(&f.listThresholds, "list-thresholds", false, "list the thresholds and their values")
+	fl.BoolVar(&f.env, "env", false, "look through this environment's settings too (see gpumedic lint)")
 	fl.BoolVar(&f.quick, "quick", false, "only what decides fitness, for a prolog or a probe")
 	fl.BoolVar(&f.all, "all", false, "the findings in full, incidental ones too")
 	fl.BoolVar(&f.quiet, "quiet", false, "the verdict line and the exit status")
@@ -134,6 +136,9 @@ func (c *cli) check(cmd *cobra.Command, args []string, f checkFlags) error {
 	}
 	if err != nil {
 		return err
+	}
+	if f.env {
+		check.AddSettings(n, lint.Environ(cat, language, os.Environ()))
 	}
 	c.status = n.Status
 	return c.deliver(f.out, func(w io.Writer) error { return report.WriteNode(w, n, f.format, ro) })

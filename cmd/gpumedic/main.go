@@ -20,6 +20,7 @@ import (
 )
 
 func main() {
+	tuneMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	if len(os.Args) > 1 && os.Args[1] == child.Arg {
 		os.Exit(child.Main(ctx, childTasks, os.Args[2:]))
@@ -68,7 +69,7 @@ lines that prove it. It needs no GPU and no network to read a log.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err, "") })
-	root.AddCommand(c.diagnoseCmd(), c.checkCmd(), c.explainCmd(), c.catalogCmd())
+	root.AddCommand(c.diagnoseCmd(), c.checkCmd(), c.lintCmd(), c.explainCmd(), c.catalogCmd(), c.incidentsCmd(), c.historyCmd())
 	root.AddCommand(c.plannedCmds()...)
 	return root
 }

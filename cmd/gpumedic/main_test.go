@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("REPO", wd+"/../..")
 			e.Setenv("LANG", "C")
 			e.Setenv("LC_ALL", "")
+			e.Setenv("TZ", "UTC")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -38,6 +39,10 @@ func TestScripts(t *testing.T) {
 			"longline": longline,
 			"gzipped":  gzipped,
 			"junk":     junk,
+
+			"observe":   observe,
+			"inventory": inventory,
+			"repair":    repair,
 		},
 	})
 }

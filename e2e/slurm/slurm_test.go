@@ -33,9 +33,9 @@ func start(t *testing.T) *cluster {
 	if os.Geteuid() != 0 {
 		t.Skip("slurmd must run as root")
 	}
-	for _, tool := range []string{"slurmctld", "slurmd", "munged", "sbatch"} {
+	for _, tool := range []string{"slurmctld", "slurmd", "munged", "sbatch", "gcc"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed (Debian: slurm-wlm, munge)", tool)
+			t.Skipf("%s is not installed (Debian: slurm-wlm, munge, gcc)", tool)
 		}
 	}
 	c := &cluster{t: t, dir: t.TempDir(), slow: 60 * time.Second}
@@ -49,6 +49,10 @@ func start(t *testing.T) *cluster {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
+	}
+	fake := filepath.Join(c.dir, "libnvidia-ml.so.1")
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", fake, probeData+"/fake/nvml.c").CombinedOutput(); err != nil {
+		t.Fatalf("build the fake driver library: %v\n%s", err, out)
 	}
 	c.munge()
 	c.configure(bin)
@@ -94,7 +98,7 @@ func (c *cluster) configure(bin string) {
 		text := strings.Replace(string(body), "PATH=/usr/local/bin:", "PATH="+bin+":/usr/local/bin:", 1)
 		must(c.t, os.WriteFile(c.path(name), []byte(env+strings.TrimPrefix(text, "#!/bin/sh\n")), 0o755))
 	}
-	c.expect("0")
+	c.gpus("healthy")
 	conf := fmt.Sprintf(`ClusterName=test
 SlurmctldHost=%[1]s(127.0.0.1)
 SlurmctldPort=%[2]d
@@ -128,9 +132,15 @@ PartitionName=all Nodes=n1 Default=YES MaxTime=10 State=UP
 	c.env = append(os.Environ(), "SLURM_CONF="+c.path("slurm.conf"))
 }
 
-// expect sets how many GPUs the scripts expect: there are none here.
-func (c *cluster) expect(gpus string) {
-	must(c.t, os.WriteFile(c.path("expect.new"), []byte("export GPUMEDIC_EXPECT="+gpus+"\n"), 0o644))
+// probeData holds the fake driver library and its scenarios.
+const probeData = "../../internal/probe/gpu/testdata"
+
+// gpus sets what the fake driver says of the node's eight GPUs.
+func (c *cluster) gpus(scenario string) {
+	file, err := filepath.Abs(filepath.Join(probeData, "scenarios", scenario+".txt"))
+	must(c.t, err)
+	env := fmt.Sprintf("export GPUMEDIC_EXPECT=8 LD_LIBRARY_PATH=%s NVML_FAKE=%s\n", c.dir, file)
+	must(c.t, os.WriteFile(c.path("expect.new"), []byte(env), 0o644))
 	must(c.t, os.Rename(c.path("expect.new"), c.path("expect")))
 }
 
@@ -202,14 +212,14 @@ func TestPrologAndHealthCheck(t *testing.T) {
 		out, err := os.ReadFile(c.path("first.out"))
 		return err == nil && strings.Contains(string(out), "ran on")
 	})
-	// Two GPUs are expected from now on, and there is none.
-	c.expect("2")
+	// From now on one GPU does not answer any more.
+	c.gpus("lost")
 	c.until("the health check drained the node", func() bool { return strings.HasPrefix(c.state(), "drain") })
-	if r := c.reason(); !strings.Contains(r, "gpumedic: GPU CRITICAL") {
+	if r := c.reason(); !strings.Contains(r, "gpumedic: GPU CRITICAL") || !strings.Contains(r, "bus") {
 		t.Errorf("reason %q", r)
 	}
 	// Fit again, and a person resumes the node: the next job runs.
-	c.expect("0")
+	c.gpus("healthy")
 	c.slurm("scontrol", "update", "nodename=n1", "state=resume")
 	submit("second")
 	c.until("the job after the repair has run", func() bool { _, err := os.Stat(c.path("second.out")); return err == nil })
@@ -217,13 +227,13 @@ func TestPrologAndHealthCheck(t *testing.T) {
 	must(t, os.WriteFile(c.path("health.sh"), []byte("#!/bin/sh\nexit 0\n"), 0o755))
 	time.Sleep(3 * time.Second) // a health check that runs already may still end
 	c.slurm("scontrol", "update", "nodename=n1", "state=resume")
-	c.expect("2")
+	c.gpus("remap-failed")
 	submit("third")
 	c.until("the prolog drained the node", func() bool { return strings.HasPrefix(c.state(), "drain") })
 	if out, _ := os.ReadFile(c.path("third.out")); strings.Contains(string(out), "ran on") {
 		t.Errorf("a job ran on a node that is not fit: %s", out)
 	}
-	if r := c.reason(); !strings.Contains(r, "gpumedic: GPU CRITICAL") {
+	if r := c.reason(); !strings.Contains(r, "gpumedic: GPU CRITICAL") || !strings.Contains(r, "remap") {
 		t.Errorf("reason %q", r)
 	}
 }

@@ -71,6 +71,10 @@ func Judge(ctx context.Context, cat *catalog.Catalog, inputs []source.Input, o O
 	}
 	n.Verdict = verdict(n.Status)
 	mark(n, o.Live)
+	n.Mild = map[int]bool{}
+	for i := range n.Findings {
+		n.Mild[i] = Weight(&n.Findings[i], o.Live) != gpumedic.ExitFault
+	}
 	return n, nil
 }
 
@@ -88,6 +92,10 @@ func view(x *offline.Examination) *report.Node {
 			n.Outputs++
 			if v := sets[j].Values["nvml.status"].Value; v != "" && v != "ok" {
 				n.Notes = append(n.Notes, "NVML: "+v)
+			}
+			if r, ok := sets[j].Values["kernel.log"]; ok {
+				_, why, _ := strings.Cut(r.Text, "  # ")
+				n.Notes = append(n.Notes, why)
 			}
 			n.Readings += len(sets[j].Values)
 			n.Unread = append(n.Unread, unread(x.Report.Inputs[i].Name, &sets[j])...)
@@ -148,7 +156,7 @@ func Weight(f *gpumedic.Finding, live bool) int {
 	switch {
 	case f.Role == gpumedic.RoleIncidental || f.Severity == gpumedic.SeverityInfo:
 		return gpumedic.ExitHealthy
-	case f.Severity == gpumedic.SeverityWarning, ofProgram(f) && (live || fromKernel(f)):
+	case f.Severity == gpumedic.SeverityWarning, f.OnlyNotices, ofProgram(f) && (live || fromKernel(f)):
 		return gpumedic.ExitWarning
 	}
 	return gpumedic.ExitFault

@@ -53,7 +53,7 @@ func Collect(ctx context.Context, o CollectOptions) *Snapshot {
 	writeExpected(w, o.ExpectGPUs, o.Baseline)
 
 	kernel := make(chan []byte, 1)
-	go func() { kernel <- kernelLog(ctx) }()
+	go func() { kernel <- kernelLog(ctx, o.Host.Root) }()
 	gpus := make(chan []byte, 1)
 	go func() { gpus <- readGPUs(ctx, o) }()
 	h := o.Host
@@ -71,44 +71,55 @@ func Collect(ctx context.Context, o CollectOptions) *Snapshot {
 	if docs[KernelName] = <-kernel; docs[KernelName] == nil {
 		delete(docs, KernelName)
 		w.Subject("node", "")
-		w.Absent("kernel.log", "neither /dev/kmsg nor the journal can be read: run as root")
+		w.Absent("kernel.log", "the kernel log was not read: root can, and members of adm or systemd-journal")
 	}
 	docs[ReadingsName] = doc.Bytes()
 	return &Snapshot{Docs: docs, Took: time.Since(begun)}
 }
 
 // kernelLog is the log since boot, nil when it cannot be read.
-func kernelLog(ctx context.Context) []byte {
-	log, err := host.KernelLog(ctx, "/")
+func kernelLog(ctx context.Context, root string) []byte {
+	log, err := host.KernelLog(ctx, root)
 	if err != nil {
 		return nil
 	}
 	return log
 }
 
-// readGPUs asks the driver, in a child that can be given up on.
+// maxHangs is how many GPUs may hang before the rest is no longer asked.
+const maxHangs = 4
+
+// readGPUs asks the driver, in a child that can be given up on. Where one GPU hangs and
+// the child could be ended, another child asks those after it.
 func readGPUs(ctx context.Context, o CollectOptions) []byte {
 	var out bytes.Buffer
-	depth := "full"
+	args := []string{"full"}
 	if o.Quick {
-		depth = "quick"
+		args[0] = "quick"
 	}
-	stuck, err := o.Runner.Run(ctx, child.Options{Task: gpu.TaskName, Args: []string{depth}, Call: o.Call, Total: o.Total, Out: &out})
-	if err == nil {
-		return out.Bytes()
-	}
-	// A line cut short by the end of the child is no reading.
-	if i := bytes.LastIndexByte(out.Bytes(), '\n'); i >= 0 {
-		out.Truncate(i + 1)
-	}
-	w := probe.NewWriter(&out)
-	if stuck != nil {
+	begun := time.Now()
+	for hangs := 0; ; hangs++ {
+		stuck, err := o.Runner.Run(ctx, child.Options{Task: gpu.TaskName, Args: args, Call: o.Call, Total: o.Total - time.Since(begun), Out: &out})
+		if err == nil {
+			return out.Bytes()
+		}
+		// A line cut short by the end of the child is no reading.
+		if i := bytes.LastIndexByte(out.Bytes(), '\n'); i >= 0 {
+			out.Truncate(i + 1)
+		}
+		w := probe.NewWriter(&out)
+		if stuck == nil {
+			w.Subject("node", "")
+			w.Unknown("nvml.status", "unknown error", err.Error())
+			return out.Bytes()
+		}
 		gpu.Timeout(w, stuck)
-		return out.Bytes()
+		at := gpu.Where(stuck)
+		if at == "" || stuck.Unkillable || hangs+1 == maxHangs || time.Since(begun) >= o.Total {
+			return out.Bytes()
+		}
+		args = append(args[:1:1], at)
 	}
-	w.Subject("node", "")
-	w.Unknown("nvml.status", "unknown error", err.Error())
-	return out.Bytes()
 }
 
 // Inputs are the snapshot's documents as inputs of a judgement, in a fixed order.

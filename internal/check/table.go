@@ -150,7 +150,7 @@ func unread(input string, s *section.Readings) []report.Unread {
 		}
 		_, why, _ := strings.Cut(r.Text, "  # ")
 		if r.Key == "probe.timeout" {
-			why = strings.TrimSpace(r.Value + "  " + why)
+			why = hung(s, r.Value)
 		}
 		out = append(out, report.Unread{Input: input, Line: r.Line, Subject: s.Subject, Reading: r.Key, Why: cmp.Or(why, r.Value)})
 	}
@@ -158,6 +158,22 @@ func unread(input string, s *section.Readings) []report.Unread {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Reading, b.Reading))
 	})
 	return out
+}
+
+// hung says what did not answer, for how long, and where its process sleeps.
+func hung(s *section.Readings, what string) string {
+	for _, part := range []struct{ key, head, tail string }{
+		{"probe.timeout.seconds", ": no answer in ", " s"}, {"probe.timeout.pid", ", process ", ""}, {"probe.timeout.state", ", state ", ""},
+		{"probe.timeout.wait", ", waits in ", ""},
+	} {
+		if v := s.Values[part.key].Value; v != "" && v != "N/A" {
+			what += part.head + v + part.tail
+		}
+	}
+	if s.Values["probe.timeout.unkillable"].Value == "yes" {
+		what += ", cannot be killed"
+	}
+	return what
 }
 
 // mark writes into each row what the findings say of its GPU.

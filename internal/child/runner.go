@@ -55,7 +55,7 @@ type stuckChild struct {
 }
 
 // killWait is how long a killed child may take to go before it counts as unkillable.
-const killWait = 250 * time.Millisecond
+const killWait = 400 * time.Millisecond
 
 // Run starts a child and waits for its answer. The error holds ErrStuck when the child
 // did not answer in time, and the returned Stuck says what is known. While an earlier

@@ -58,7 +58,7 @@ var (
 	aerSevRE    = lazyre.New(`(?i)severity=(Correct(?:ed|able)|Uncorrect(?:ed|able)(?: \((?:Non-)?Fatal\))?|Fatal)`)
 	aerLayerRE  = lazyre.New(`(?i)type=(Physical|Data Link|Transaction) Layer`)
 	aerAgentRE  = lazyre.New(`(?i)\((Receiver|Transmitter|Requester|Completer) ID\)`)
-	aerBitRE    = lazyre.New(`(?:^|\s)\[\s*(\d{1,2})\]\s+(\w+)`)
+	aerBitRE    = lazyre.New(`(?:^|\s)\[\s*(\d{1,2})\]\s+(\w+)(\s+\(First\))?`)
 	uncorrected = []string{"nonfatal", "fatal", "uncorrected"}
 )
 
@@ -106,11 +106,15 @@ func (d *Decoder) aerBits(f *fields, sev, status, mask string) {
 			}
 		}
 	}
+	var first *catalog.AERBit
 	for _, m := range aerBitRE.FindAllStringSubmatch(f.text+"\n"+f.get("bit_names"), -1) {
 		for _, c := range []bool{true, false} {
 			for _, b := range d.tables.AERBits(c) {
 				if strings.EqualFold(b.Name, m[2]) && m[1] == strconv.Itoa(b.Bit) {
 					add(b, false)
+					if m[3] != "" {
+						first = b
+					}
 				}
 			}
 		}
@@ -120,7 +124,12 @@ func (d *Decoder) aerBits(f *fields, sev, status, mask string) {
 	slices.SortStableFunc(masked, byBit)
 	f.set("bits", tokensOf(set))
 	f.set("masked", tokensOf(masked))
-	f.set("aer_hint", strongestHint(set))
+	hint := strongestHint(set)
+	if first != nil { // the device itself tells which error came first
+		f.set("first", first.Token)
+		hint = first.Hint
+	}
+	f.set("aer_hint", hint)
 	if f.get("layer") == "" && len(set) > 0 {
 		f.set("layer", set[0].Layer)
 	}

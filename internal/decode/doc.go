@@ -114,7 +114,9 @@
 //	severity corrected|nonfatal|fatal ; bits rxerr|badtlp|… ; masked (bits set but masked) ;
 //	layer physical|data_link|transaction ; agent receiver|transmitter|requester|completer ;
 //	aer_hint link_quality|surprise_down|completion_timeout|
-//	         completion_abort|poison|noise|config|internal (the strongest of the bits)
+//	         completion_abort|poison|noise|config|internal (that of the first error, else the
+//	         strongest of the bits) ;
+//	first    the bit that the record marks as "(First)"
 //
 // # Decoder "cuda" (needs one of number, symbol, text; uses api = runtime|driver)
 //

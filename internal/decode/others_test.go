@@ -45,6 +45,7 @@ func TestOtherDecoders(t *testing.T) {
 		{"aer", m{"text": "device [10de:2330] error status/mask=00000040/0000a000", "severity": "Corrected"}, "severity=corrected bits=badtlp aer_hint=link_quality layer=data_link"},
 		{"aer", m{"text": "device [10de:2330] error status/mask=00000020/00400000", "severity": "Uncorrectable (Fatal)"}, "severity=fatal bits=sdes aer_hint=surprise_down layer=physical"},
 		{"aer", m{"text": "device [10de:2330] error status/mask=00104000/00100000", "severity": "Uncorrected (Non-Fatal)"}, "severity=nonfatal bits=cmpltto masked=unsupreq aer_hint=completion_timeout"},
+		{"aer", m{"text": "device [10de:2330] error status/mask=00004030/00000000\n [ 4] DLP  (First)\n [ 5] SDES\n [14] CmpltTO", "severity": "Uncorrectable (Fatal)"}, "severity=fatal bits=dlp|sdes|cmpltto first=dlp aer_hint=link_quality"},
 		{"aer", m{"text": "PCIe Bus Error: severity=Corrected, type=Data Link Layer, (Transmitter ID)"}, "severity=corrected layer=data_link agent=transmitter -bits"},
 		{"aer", m{"text": "PCIe Bus Error: severity=Uncorrectable (Non-Fatal), type=Transaction Layer, (Requester ID)"}, "severity=nonfatal layer=transaction agent=requester"},
 		{"aer", m{"text": "   [12] Timeout               \n   [ 8] Rollover", "severity": "Corrected"}, "bits=rollover|timeout"},

@@ -22,7 +22,7 @@ var verdictAction = map[string]string{
 
 // action picks the first thing to do: the driver's own verdict, else the first rule
 // of the fault that fits, else its default; then one step up when it recurs.
-func (w *world) action(h *hypothesis, beaten []loss) (action, why string) {
+func (w *world) action(h *hypothesis, lost []loss) (action, why string) {
 	action = h.rule.Action
 	for n := range h.rule.actions {
 		r := &h.rule.actions[n]
@@ -40,8 +40,8 @@ func (w *world) action(h *hypothesis, beaten []loss) (action, why string) {
 			said, s.Evidence.Input, s.Evidence.Line)
 	}
 	if action == "none" || action == "monitor" {
-		for _, l := range beaten {
-			if l.winner == h && l.h.rule.Persistent {
+		for _, l := range lost {
+			if l.h.rule.Persistent {
 				return l.h.rule.Action, l.h.rule.Title.In(w.lang)
 			}
 		}
@@ -87,9 +87,9 @@ func (w *world) allSeen(h *hypothesis, when []clue) bool {
 func (w *world) driverVerdict(h *hypothesis) (string, *gpumedic.Signal) {
 	var last *gpumedic.Signal
 	lastN := -1
-	for i := range w.signals {
-		s := &w.signals[i]
-		if s.Field("recovery") == "" || h.at.gpu == "" || w.where[i].gpu != h.at.gpu ||
+	for _, v := range w.verdict {
+		i, s := v.i, &w.signals[v.i]
+		if v.recovery == "" || h.at.gpu == "" || w.where[i].gpu != h.at.gpu ||
 			!w.within(h, i, noDuration, noDuration, defaultSlack, time.Hour) {
 			continue
 		}
@@ -103,16 +103,9 @@ func (w *world) driverVerdict(h *hypothesis) (string, *gpumedic.Signal) {
 	return verdictAction[last.Field("recovery")], last
 }
 
-// escalation is one step up the ladder for a fault that came back.
-var escalation = map[string]string{
-	"monitor":     "drain_and_diagnose",
-	"restart_app": "reset_gpu",
-	"reset_gpu":   "drain_and_diagnose",
-}
-
 // recurrence looks for the same fault again after ten quiet minutes.
 func (w *world) recurrence(h *hypothesis, action string) (string, int) {
-	if h.rule.Scope != "gpu" || h.rule.Layer == "software" || escalation[action] == "" {
+	if h.rule.Scope != "gpu" || h.rule.Layer == "software" || catalog.Escalation[action] == "" {
 		return "", 0
 	}
 	times := 1
@@ -127,5 +120,5 @@ func (w *world) recurrence(h *hypothesis, action string) (string, int) {
 	if times < 2 {
 		return "", 0
 	}
-	return escalation[action], times
+	return catalog.Escalation[action], times
 }

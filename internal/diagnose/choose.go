@@ -4,8 +4,6 @@ import (
 	"math"
 	"sort"
 	"time"
-
-	"github.com/gpumedic/gpumedic"
 )
 
 // loss records why a hypothesis is not a root.
@@ -20,8 +18,9 @@ func (w *world) choose(all []*hypothesis) (roots []*hypothesis, beaten []loss) {
 	ranked := append([]*hypothesis(nil), all...)
 	sort.SliceStable(ranked, func(i, j int) bool { return w.outranks(ranked[i], ranked[j]) })
 	lost := map[*hypothesis]bool{}
+	covers := coverOf(ranked)
 	for _, h := range ranked {
-		if win, mutual := w.winnerOver(h, ranked); win != nil {
+		if win, mutual := w.winnerOver(h, covers[h.triggers[0]]); win != nil {
 			beaten = append(beaten, loss{h, win, mutual})
 			lost[h] = true
 		}
@@ -105,13 +104,15 @@ func consequence(a, b *hypothesis) bool {
 // its triggers: what beat it was beaten too.
 func revive(roots []*hypothesis, beaten []loss) ([]*hypothesis, []loss) {
 	var still []loss
+	covers := coverOf(roots)
 	for _, l := range beaten {
 		alone := false
 		for _, i := range l.h.triggers {
-			alone = alone || !covered(roots, i)
+			alone = alone || len(covers[i]) == 0
 		}
 		if alone {
 			roots = append(roots, l.h)
+			covers.add(l.h)
 			continue
 		}
 		still = append(still, l)
@@ -124,13 +125,14 @@ func revive(roots []*hypothesis, beaten []loss) ([]*hypothesis, []loss) {
 func (w *world) dropCovered(roots []*hypothesis) ([]*hypothesis, []loss) {
 	var out []*hypothesis
 	var dropped []loss
-	for n, h := range roots {
+	covers := coverOf(roots)
+	for _, h := range roots {
 		var by *hypothesis
 		all := true
 		for _, i := range h.triggers {
 			hit := false
-			for m, o := range roots {
-				if m != n && (o.owns(i) || o.explains(i)) && w.outranks(o, h) {
+			for _, o := range covers[i] {
+				if o != h && w.outranks(o, h) {
 					hit, by = true, o
 					break
 				}
@@ -149,9 +151,10 @@ func (w *world) dropCovered(roots []*hypothesis) ([]*hypothesis, []loss) {
 	return out, dropped
 }
 
-// winnerOver finds the best hypothesis that beats h.
-func (w *world) winnerOver(h *hypothesis, ranked []*hypothesis) (*hypothesis, bool) {
-	for _, o := range ranked {
+// winnerOver finds the best hypothesis that beats h, among those that cover its first
+// trigger.
+func (w *world) winnerOver(h *hypothesis, covering []*hypothesis) (*hypothesis, bool) {
+	for _, o := range covering {
 		if o == h || !coversTriggers(o, h) {
 			continue
 		}
@@ -259,96 +262,6 @@ func (w *world) sameMoment(a, b *hypothesis) bool {
 	x, y := w.anchor(a), w.anchor(b)
 	if d, ok := x.First.Sub(y.First); ok {
 		return d.Abs() <= 10*time.Millisecond
-	}
-	return false
-}
-
-// value ranks roots: how sure, how much it explains, how bad, and the earlier one of
-// two that may belong together.
-func (w *world) value(h *hypothesis, roots []*hypothesis) float64 {
-	kinds := map[string]bool{}
-	for i := range h.why {
-		kinds[w.signals[i].Kind] = true
-	}
-	v := h.score + 0.3*math.Min(float64(len(kinds)), 5) + 0.1*math.Min(float64(len(h.merged)), 4)
-	if h.stale {
-		v -= 10
-	}
-	if h.rule.Layer == "software" && w.hardwareFirst(h, roots) {
-		v -= 2 // no verdict on a program against a witness of hardware
-	}
-	switch h.rule.Severity {
-	case "critical":
-		v += 1.2
-	case "error":
-		v += 0.4
-	case "warning":
-		v -= 0.8
-	case "info":
-		v -= 1.5
-	}
-	return v
-}
-
-// hardwareFirst reports whether a grave fault of the hardware hit the same GPU (or, where
-// the program's GPU is unknown, its node) in the hour before.
-func (w *world) hardwareFirst(h *hypothesis, roots []*hypothesis) bool {
-	for _, r := range roots {
-		if r.rule.Layer != "hardware" || r.stale || r.score < triggerOdds["moderate"] ||
-			r.rule.Severity != gpumedic.SeverityCritical && r.rule.Severity != gpumedic.SeverityError ||
-			!sameNode(r.at.node, h.at.node) || h.at.gpu != "" && r.at.gpu != "" && h.at.gpu != r.at.gpu {
-			continue
-		}
-		if d, ok := w.anchor(h).First.Sub(w.anchor(r).First); !ok || d > -10*time.Second && d < time.Hour {
-			return true
-		}
-	}
-	return false
-}
-
-// markStale finds roots of an earlier life of the machine: it was started again since,
-// and what fails today failed more than a day later. A lost GPU of last month does not
-// explain this morning's job.
-func (w *world) markStale(roots []*hypothesis) {
-	for _, h := range roots {
-		last := w.lastOf(h)
-		for _, r := range roots {
-			if r == h || !sameNode(r.at.node, h.at.node) || w.incidental(r) {
-				continue
-			}
-			gap, ok := w.anchor(r).First.Sub(last)
-			if ok && gap > 24*time.Hour && w.startedBetween(h.at.node, last, w.anchor(r).First) {
-				h.stale = true
-				break
-			}
-		}
-	}
-}
-
-// lastOf is the time of the last trigger of a hypothesis.
-func (w *world) lastOf(h *hypothesis) gpumedic.Stamp {
-	last := w.anchor(h).Last
-	for _, i := range h.triggers {
-		if d, ok := w.signals[i].Last.Sub(last); ok && d > 0 {
-			last = w.signals[i].Last
-		}
-	}
-	return last
-}
-
-// startedBetween reports whether the node booted after a and before b.
-func (w *world) startedBetween(node string, a, b gpumedic.Stamp) bool {
-	for _, i := range w.byKind["kernel.reboot"] {
-		if !sameNode(w.where[i].node, node) {
-			continue
-		}
-		for _, t := range []gpumedic.Stamp{w.signals[i].First, w.signals[i].Last} {
-			after, ok1 := t.Sub(a)
-			before, ok2 := b.Sub(t)
-			if ok1 && ok2 && after > 0 && before >= 0 {
-				return true
-			}
-		}
 	}
 	return false
 }

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/node"
 	"github.com/gpumedic/gpumedic/internal/ranks"
 	"github.com/gpumedic/gpumedic/internal/topo"
 )
@@ -111,6 +113,7 @@ type Conclusion struct {
 	Verdict     string
 	Findings    []gpumedic.Finding
 	Unexplained []gpumedic.Unexplained
+	Notes       []string
 }
 
 // world is one evaluation: the signals in canonical order and what is known about
@@ -124,8 +127,20 @@ type world struct {
 	step    []int // the same counted in abnormal signals only: how near two are
 	byKind  map[string][]int
 	byNode  map[string]map[string][]int // the same by kind and node: a fleet's log has thousands
-	verdict []int                       // signals in which the driver itself names a cause or a recovery
+	byGPU   map[string]map[string][]int // by GPU and kind, those that name one
+	noGPU   map[string]map[string][]int // by kind and node, those that name none
+	ranked  []int                       // signals of a known rank
+	trouble []int                       // abnormal signals of a GPU with an address
+	verdict []said                      // signals in which the driver itself names a cause or a recovery
 	lang    string
+	ahead   map[string]time.Duration // clocks that differ, by host
+	notes   []string
+}
+
+// said is what the driver states in a signal.
+type said struct {
+	i                  int
+	causedBy, recovery string
 }
 
 // Conclude evaluates all signals added so far. It may be called again after more.
@@ -137,6 +152,7 @@ func (e *Engine) Conclude(lang string) Conclusion {
 	c := Conclusion{Findings: w.findings(roots, beaten)}
 	c.Unexplained = w.unexplained(roots)
 	c.Verdict = verdict(c)
+	c.Notes = w.notes
 	return c
 }
 
@@ -153,30 +169,53 @@ func verdict(c Conclusion) string {
 }
 
 func (e *Engine) world(lang string) *world {
-	w := &world{rules: e.rules, lang: lang, byKind: map[string][]int{}, byNode: map[string]map[string][]int{}}
+	w := &world{rules: e.rules, lang: lang, byKind: map[string][]int{}, byNode: map[string]map[string][]int{},
+		byGPU: map[string]map[string][]int{}, noGPU: map[string]map[string][]int{}}
 	keys := slices.SortedFunc(maps.Keys(e.byKey), func(a, b string) int {
 		return cmp.Or(e.byKey[a].Order.Compare(e.byKey[b].Order), cmp.Compare(a, b))
 	})
 	for _, k := range keys {
 		w.signals = append(w.signals, *e.byKey[k])
 	}
+	w.alignClocks()
+	ranks.Name(w.signals)
 	w.signals = append(w.signals, ranks.Compare(w.signals)...)
+	w.signals = append(w.signals, node.Compare(w.signals)...)
 	w.rank, w.step = order(w.signals)
 	w.topo = topo.Learn(w.signals)
 	w.where = make([]place, len(w.signals))
 	for i := range w.signals {
 		w.where[i] = w.locate(&w.signals[i])
-		kind, node := w.signals[i].Kind, w.where[i].node
-		w.byKind[kind] = append(w.byKind[kind], i)
-		if w.byNode[kind] == nil {
-			w.byNode[kind] = map[string][]int{}
-		}
-		w.byNode[kind][node] = append(w.byNode[kind][node], i)
-		if w.signals[i].Field("caused_by") != "" || w.signals[i].Field("recovery") != "" {
-			w.verdict = append(w.verdict, i)
-		}
+		w.index(i)
 	}
 	return w
+}
+
+// index notes where a signal is to be looked for.
+func (w *world) index(i int) {
+	s, at := &w.signals[i], &w.where[i]
+	add := func(m map[string]map[string][]int, first, second string) {
+		if m[first] == nil {
+			m[first] = map[string][]int{}
+		}
+		m[first][second] = append(m[first][second], i)
+	}
+	w.byKind[s.Kind] = append(w.byKind[s.Kind], i)
+	add(w.byNode, s.Kind, at.node)
+	if at.gpu != "" {
+		add(w.byGPU, at.gpu, s.Kind)
+	} else {
+		add(w.noGPU, s.Kind, at.node)
+	}
+	if s.Subject.Rank != nil {
+		w.ranked = append(w.ranked, i)
+	}
+	if at.pci != "" && s.Level == gpumedic.LevelAbnormal {
+		w.trouble = append(w.trouble, i)
+	}
+	if v := (said{i, s.Field("caused_by"), s.Field("recovery")}); v.causedBy != "" || v.recovery != "" {
+		w.verdict = append(w.verdict, v)
+	}
 }
 
 // unexplained lists abnormal signals that no root owns or explains.
@@ -188,9 +227,10 @@ func (w *world) unexplained(roots []*hypothesis) []gpumedic.Unexplained {
 			firm = append(firm, h)
 		}
 	}
+	told := coverOf(firm)
 	for i := range w.signals {
 		s := &w.signals[i]
-		if s.Level != gpumedic.LevelAbnormal || covered(firm, i) {
+		if s.Level != gpumedic.LevelAbnormal || len(told[i]) > 0 {
 			continue
 		}
 		out = append(out, gpumedic.Unexplained{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line,
@@ -199,11 +239,24 @@ func (w *world) unexplained(roots []*hypothesis) []gpumedic.Unexplained {
 	return out
 }
 
-func covered(roots []*hypothesis, i int) bool {
-	for _, h := range roots {
-		if h.owns(i) || h.explains(i) {
-			return true
+// coverage lists, by signal, the hypotheses that own or explain it, in their order.
+type coverage map[int][]*hypothesis
+
+func coverOf(all []*hypothesis) coverage {
+	c := coverage{}
+	for _, h := range all {
+		c.add(h)
+	}
+	return c
+}
+
+func (c coverage) add(h *hypothesis) {
+	for i := range h.owned {
+		c[i] = append(c[i], h)
+	}
+	for i := range h.why {
+		if !h.owns(i) {
+			c[i] = append(c[i], h)
 		}
 	}
-	return false
 }

@@ -25,11 +25,12 @@ func (w *world) span(h *hypothesis) (first, last string) {
 	var lo, hi gpumedic.Stamp
 	for _, i := range slices.Sorted(maps.Keys(h.owned)) {
 		s := &w.signals[i]
-		if s.First.Dated() && (!lo.Known() || s.First.Time.Before(lo.Time)) {
-			lo = s.First
+		first, last := w.stated(s, s.First), w.stated(s, s.Last)
+		if first.Dated() && (!lo.Known() || first.Time.Before(lo.Time)) {
+			lo = first
 		}
-		if s.Last.Dated() && (!hi.Known() || s.Last.Time.After(hi.Time)) {
-			hi = s.Last
+		if last.Dated() && (!hi.Known() || last.Time.After(hi.Time)) {
+			hi = last
 		}
 	}
 	return formatStamp(lo), formatStamp(hi)
@@ -108,8 +109,8 @@ func (w *world) evidence(h *hypothesis) []gpumedic.EvidenceOut {
 			note = s.Field("meaning_" + w.lang)
 		}
 		out = append(out, gpumedic.EvidenceOut{Input: s.Evidence.Input, Line: s.Evidence.Line, Signal: s.Kind,
-			Text: s.Evidence.Text, Count: s.Count, First: formatStamp(s.First), Last: formatStamp(s.Last),
-			At: clockText(s.First), Span: spanText(s),
+			Text: s.Evidence.Text, Count: s.Count, First: formatStamp(w.stated(s, s.First)), Last: formatStamp(w.stated(s, s.Last)),
+			At: clockText(w.stated(s, s.First)), Span: spanText(s),
 			Mark: s.Evidence.Mark, Msg: s.Evidence.Msg, Rank: s.Subject.Rank, Node: s.Subject.Node, Note: note, Fields: s.Fields})
 	}
 	return out

@@ -42,23 +42,23 @@ func (w *world) explainByDriver(h *hypothesis) {
 	if h.rule.Layer == "software" && h.rule.Scope == "node" {
 		return
 	}
-	for _, i := range w.verdict {
-		s := &w.signals[i]
-		if h.owned[i] || h.explains(i) {
+	for _, v := range w.verdict {
+		i := v.i
+		if v.causedBy == "" && v.recovery != "drain_p2p" && w.where[i].gpu != h.at.gpu || h.owned[i] || h.explains(i) {
 			continue
 		}
-		if by := s.Field("caused_by"); by != "" && w.related(h, i, "same_gpu") && w.holdsXid(h, by) {
+		if by := v.causedBy; by != "" && w.related(h, i, "same_gpu") && w.holdsXid(h, by) {
 			h.why[i] = text(w.lang, "the driver names Xid "+by+" as its cause", "驱动指明由 Xid "+by+" 引起")
 			continue
 		}
-		if s.Field("recovery") == "" || h.at.gpu == "" ||
+		if v.recovery == "" || h.at.gpu == "" ||
 			!w.within(h, i, noDuration, noDuration, defaultSlack, 10*time.Minute) {
 			continue
 		}
 		switch {
 		case w.where[i].gpu == h.at.gpu:
 			h.why[i] = text(w.lang, "the driver's verdict on this fault", "驱动对该故障给出的恢复建议")
-		case s.Field("recovery") == "drain_p2p" && sameNode(w.where[i].node, h.at.node):
+		case v.recovery == "drain_p2p" && sameNode(w.where[i].node, h.at.node):
 			h.why[i] = text(w.lang, "a peer stops its peer-to-peer traffic with the failed GPU", "与故障 GPU 有 P2P 通信的对端被要求停止 P2P")
 		}
 	}

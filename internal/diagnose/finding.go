@@ -10,8 +10,12 @@ import (
 // findings turns roots into the report's form, best first.
 func (w *world) findings(roots []*hypothesis, beaten []loss) []gpumedic.Finding {
 	out := make([]gpumedic.Finding, 0, len(roots))
+	lost := map[*hypothesis][]loss{}
+	for _, l := range beaten {
+		lost[l.winner] = append(lost[l.winner], l)
+	}
 	for n, h := range roots {
-		f := w.finding(h, beaten)
+		f := w.finding(h, lost[h])
 		f.Role = w.role(n, h, roots)
 		out = append(out, f)
 	}
@@ -77,15 +81,19 @@ func (w *world) incidental(h *hypothesis) bool {
 	return w.level(h) < gpumedic.LevelAbnormal && h.score < triggerOdds["moderate"] || h.score < -1
 }
 
-func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
+// finding reports a root that lost to nobody and was preferred to what lost to it.
+func (w *world) finding(h *hypothesis, lost []loss) gpumedic.Finding {
 	r := h.rule
 	s := w.subject(h)
 	vars := w.vars(h, s)
 	f := gpumedic.Finding{
 		Fault: r.ID, Title: r.Title.In(w.lang), Summary: fillIn(r.Summary.In(w.lang), vars),
-		Layer: r.Layer, Class: r.Class, Component: r.Component, Severity: r.Severity,
+		Layer: r.Layer, Class: r.Class, Component: r.Component, Severity: r.Severity, Scope: r.Scope,
 		Subject: s, Figures: w.figures(h), Count: w.count(h), OnlyNotices: w.level(h) < gpumedic.LevelAbnormal,
 		Sources: append([]string{}, r.Sources...), Myths: []string{}, Alternatives: []gpumedic.Alternative{},
+	}
+	if r.Key != "" {
+		f.Case = fieldOf(&w.signals[h.triggers[0]], r.Key)
 	}
 	f.Headline = expand(r.Headline.In(w.lang), vars)
 	if f.Headline == "" || strings.Contains(f.Headline, "{") {
@@ -101,10 +109,10 @@ func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
 	}
 	sort.Slice(f.Also, func(i, j int) bool { return f.Also[i].GPU.String() < f.Also[j].GPU.String() })
 	f.FirstSeen, f.LastSeen = w.span(h)
-	f.At = clockText(w.anchor(h).First)
+	f.At = clockText(w.stated(w.anchor(h), w.anchor(h).First))
 	f.Evidence = w.evidence(h)
 	f.Consequences = w.consequences(h)
-	f.Action, f.ActionWhy = w.action(h, beaten)
+	f.Action, f.ActionWhy = w.action(h, lost)
 	f.Causes = w.causes(h)
 	f.Remedies = remedies(r.Fault, f.Action, w.lang, vars)
 	f.Verify = checks(r.Fault, w.lang, vars)
@@ -113,7 +121,7 @@ func (w *world) finding(h *hypothesis, beaten []loss) gpumedic.Finding {
 		f.Myths = append(f.Myths, m.In(w.lang))
 	}
 	var rivals []float64
-	f.Alternatives, rivals = w.alternatives(h, beaten)
+	f.Alternatives, rivals = w.alternatives(h, lost)
 	f.Confidence = confidence(h.score, rivals)
 	f.Reasons = w.reasons(h)
 	return f

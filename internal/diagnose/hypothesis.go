@@ -98,12 +98,29 @@ func (w *world) candidatesFor(h *hypothesis, kinds []string, relation string) []
 		return w.candidates(kinds)
 	}
 	var out []int
-	for kind, on := range w.byNode {
+	byNode := w.byNode
+	if relation == "same_gpu" && h.at.gpu != "" { // of this GPU, or of none
+		byNode = w.noGPU
+		out = w.ofGPU(out, h.at.gpu, kinds)
+		for gpu := range h.alsoGPU {
+			out = w.ofGPU(out, gpu, kinds)
+		}
+	}
+	for kind, on := range byNode {
 		if matchesAny(kinds, kind) {
 			out = append(append(out, on[h.at.node]...), on[""]...)
 		}
 	}
 	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (w *world) ofGPU(out []int, gpu string, kinds []string) []int {
+	for kind, list := range w.byGPU[gpu] {
+		if matchesAny(kinds, kind) {
+			out = append(out, list...)
+		}
+	}
 	return out
 }
 
@@ -152,9 +169,9 @@ func (w *world) gpuBelow(node, port string, i int) string {
 
 func (w *world) onlyTroubled(node string, among []string, i int) string {
 	found := ""
-	for j := range w.signals {
+	for _, j := range w.trouble {
 		p := w.where[j].pci
-		if p == "" || w.signals[j].Level != gpumedic.LevelAbnormal || !sameNode(w.where[j].node, node) ||
+		if p == found || !sameNode(w.where[j].node, node) ||
 			!topo.Near(&w.signals[j], &w.signals[i], closeBy) {
 			continue
 		}
@@ -165,7 +182,7 @@ func (w *world) onlyTroubled(node string, among []string, i int) string {
 		} else if w.where[i].port != "" && w.topo.Above(node, w.where[i].port, p) == topo.No {
 			continue
 		}
-		if found != "" && found != p {
+		if found != "" {
 			return ""
 		}
 		found = p

@@ -160,7 +160,9 @@ func (w *world) within(h *hypothesis, i int, before, after catalog.Duration, def
 	anchor := w.anchor(h)
 	first, ok := s.First.Sub(anchor.First)
 	if !ok {
-		return true
+		if first, ok = gpumedic.DayApart(s, anchor); !ok {
+			return true
+		}
 	}
 	last := first
 	if d, ok := s.Last.Sub(anchor.First); ok && d > first {

@@ -9,12 +9,12 @@ import (
 )
 
 // alternatives are the hypotheses that this root beat, best first, with the reason.
-func (w *world) alternatives(h *hypothesis, beaten []loss) ([]gpumedic.Alternative, []float64) {
+func (w *world) alternatives(h *hypothesis, lost []loss) ([]gpumedic.Alternative, []float64) {
 	out := []gpumedic.Alternative{}
 	var rivals []float64
 	seen := map[string]bool{h.rule.ID: true}
-	for _, l := range beaten {
-		if l.winner != h || seen[l.h.rule.ID] {
+	for _, l := range lost {
+		if seen[l.h.rule.ID] {
 			continue
 		}
 		seen[l.h.rule.ID] = true

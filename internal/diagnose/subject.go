@@ -54,22 +54,30 @@ func (w *world) subject(h *hypothesis) gpumedic.Subject {
 
 // namedRank is the rank of a program whose decisive line does not tell it: the only
 // rank that the evidence names, else the one that a launcher names as the first to
-// fail (field first_failed).
+// fail (field first_failed), else the only one whose end was reported and that nobody
+// told to end.
 func (w *world) namedRank(h *hypothesis) *int {
 	if r, ok := w.onlyRank(func(i int) bool { return h.owns(i) }); ok {
 		return r
 	}
-	r, _ := w.onlyRank(func(i int) bool {
+	if r, ok := w.onlyRank(func(i int) bool {
 		return w.signals[i].Field("first_failed") == "yes" && (h.explains(i) || h.owns(i))
+	}); ok {
+		return r
+	}
+	r, _ := w.onlyRank(func(i int) bool {
+		s := &w.signals[i]
+		ended := s.Kind == "job.exit" || s.Kind == "job.killed" || s.Kind == "mpi.abort"
+		return ended && s.Field("signal") != "sigterm" && (h.explains(i) || h.owns(i))
 	})
 	return r
 }
 
 // onlyRank is the one rank among some signals; ok is false when there is none or more.
 func (w *world) onlyRank(of func(i int) bool) (found *int, ok bool) {
-	for i := range w.signals {
+	for _, i := range w.ranked {
 		r := w.signals[i].Subject.Rank
-		if r == nil || !of(i) || w.signals[i].Field("reporter") == "victim" {
+		if !of(i) || w.signals[i].Field("reporter") == "victim" {
 			continue
 		}
 		if found != nil && *found != *r {
@@ -86,8 +94,8 @@ func (w *world) gpusHit(h *hypothesis) []string {
 		return nil
 	}
 	var out []string
-	for i := range w.signals {
-		if p := w.where[i].pci; p != "" && (h.owns(i) || h.explains(i)) && w.signals[i].Level == gpumedic.LevelAbnormal && !slices.Contains(out, p) {
+	for _, i := range w.trouble {
+		if p := w.where[i].pci; (h.owns(i) || h.explains(i)) && !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}

@@ -153,11 +153,12 @@ func (p *peeler) readTextTime(text string) {
 	if s.Known() && s.Assumed&gpumedic.AssumedYear == 0 {
 		return
 	}
+	if !s.Known() && p.m.Origin == Kernel && !kernelStates(text) {
+		return // a date inside a kernel message (a module's build) is not its time
+	}
 	inner, ok := peekStamp(text)
 	switch {
 	case !ok:
-	case !s.Known() && p.m.Origin == Kernel && !kernelStates(text):
-		// a date inside a kernel message (a module's build) is not its time
 	case s.Known():
 		// The year only: a zone learned from this one line would set it apart from
 		// the lines around it.

@@ -26,11 +26,12 @@ const maxLabel = 80
 // quote the kernel keep their line whole.
 func (p *peeler) label() bool {
 	s := p.rest
+	signs := signsOf(s[:min(len(s), maxLabel+longestFront)])
 	for i := 1; i < len(s) && i <= maxLabel; i++ {
 		if c := s[i-1]; isAlnum(c) && s[i] != '[' || c == '.' || c == '_' || c >= 0x80 || s[i] == ' ' {
 			continue
 		}
-		f := frontAt(s[i:])
+		f := signs.frontAt(s[i:])
 		if f == frontNone {
 			continue
 		}
@@ -47,13 +48,41 @@ func (p *peeler) label() bool {
 	return false
 }
 
-func frontAt(s string) front {
+// signs say what may stand somewhere in a text, so that it is not looked for at each place.
+type signs struct{ clock, device bool }
+
+// longestFront is longer than any stamp or device's name.
+const longestFront = 256
+
+func signsOf(s string) signs { return signs{hasClock(s), hasFunction(s)} }
+
+// hasFunction reports whether a text may hold a PCI address: ":00." is the end of one.
+func hasFunction(s string) bool {
+	for i := 3; ; {
+		if i >= len(s) {
+			return false
+		}
+		n := strings.IndexByte(s[i:], '.')
+		if n < 0 {
+			return false
+		}
+		if i += n + 1; s[i-4] == ':' {
+			return true
+		}
+	}
+}
+
+func frontAt(s string) front { return signs{true, true}.frontAt(s) }
+
+func (g signs) frontAt(s string) front {
 	switch c := s[0]; {
 	case c == '[':
 		if monoBracketLen(s) > 0 {
 			return frontKernel
 		}
-		if st, n := parseMonthStamp(s[1:]); n > 0 && closeBracket(s[1:], n) > 0 && st.Assumed&gpumedic.AssumedYear == 0 {
+		if !g.clock {
+			// no stamp in words
+		} else if st, n := parseMonthStamp(s[1:]); n > 0 && closeBracket(s[1:], n) > 0 && st.Assumed&gpumedic.AssumedYear == 0 {
 			return frontKernel
 		}
 		if startsMessage(s) && strings.HasPrefix(s, "[drm") || strings.HasPrefix(s, "[pod/") {
@@ -67,7 +96,9 @@ func frontAt(s string) front {
 		}
 		return frontNone
 	case isDigit(c):
-		if st, n := parseISO(s); n > 0 && (s[10] == 'T' || st.Assumed&gpumedic.AssumedZone == 0) {
+		if !g.clock {
+			// no stamp with a time of day
+		} else if st, n := parseISO(s); n > 0 && (s[10] == 'T' || st.Assumed&gpumedic.AssumedZone == 0) {
 			return frontStamp
 		}
 		if n, _ := monthName(s); n == 0 {
@@ -76,12 +107,14 @@ func frontAt(s string) front {
 	case c == 'k' && strings.HasPrefix(s, "kernel:"):
 		return frontKernel
 	}
-	if startsDistinct(s) {
+	if startsDriver(s) || g.device && !decides(s[0]) && startsDevice(s) {
 		return frontMessage
 	}
-	if m, _ := monthName(s); m > 0 {
-		if _, n := parseMonthFirst(s); n > 0 {
-			return frontStamp
+	if g.clock {
+		if m, _ := monthName(s); m > 0 {
+			if _, n := parseMonthFirst(s); n > 0 {
+				return frontStamp
+			}
 		}
 	}
 	return frontNone

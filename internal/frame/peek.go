@@ -11,6 +11,9 @@ import (
 // headers, logfmt, Python log levels, audit records, BMC event lists.
 func peekStamp(text string) (gpumedic.Stamp, bool) {
 	head := text[:min(len(text), 160)]
+	if !mayTell(head) {
+		return gpumedic.Stamp{}, false
+	}
 	if st, ok := auditTime(head); ok {
 		return st, true
 	}
@@ -49,6 +52,25 @@ func peekStamp(text string) (gpumedic.Stamp, bool) {
 		}
 	}
 	return gpumedic.Stamp{}, false
+}
+
+// mayTell says whether a text may hold a time at all: a time of day, or the seconds of an
+// audit record.
+func mayTell(s string) bool { return hasClock(s) || strings.Contains(s, "audit(1") }
+
+// hasClock reports whether there is a time of day: "2:15:04" at least.
+func hasClock(s string) bool {
+	for i := 0; ; {
+		n := strings.IndexByte(s[i:], ':')
+		if n < 0 {
+			break
+		}
+		i += n + 1
+		if i >= 2 && i+4 < len(s) && isDigit(s[i-2]) && isDigit(s[i]) && isDigit(s[i+1]) && s[i+2] == ':' && isDigit(s[i+3]) && isDigit(s[i+4]) {
+			return true
+		}
+	}
+	return false
 }
 
 // parseKlog reads "W1201 02:01:13.367000" of klog and glog: no year, local time.

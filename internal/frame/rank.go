@@ -57,6 +57,9 @@ func (p *peeler) rankBracket() bool {
 		return false
 	}
 	if isDigit(s[1]) || strings.IndexByte(s[:min(len(s), 100)], '@') > 0 {
+		if !strings.Contains(s[:min(len(s), 120)], "]<std") {
+			return false
+		}
 		if m := mpiTag.FindStringSubmatch(s); m != nil {
 			p.m.addTask("job " + m[1])
 			return p.takeRank(len(m[0]), RankGlobal, m[2])
@@ -64,6 +67,9 @@ func (p *peeler) rankBracket() bool {
 		if m := hvdTag.FindStringSubmatch(s); m != nil {
 			return p.takeRank(len(m[0]), RankGlobal, m[1])
 		}
+		return false
+	}
+	if !isAlpha(s[1]) {
 		return false
 	}
 	if m := roleTag.FindStringSubmatch(s); m != nil {
@@ -89,6 +95,10 @@ func (p *peeler) takeRank(n int, kind, rank string) bool {
 
 // readRankTag reads "rank3", "Rank 5", "node=1 rank=3", "local_rank: 2".
 func (m *Message) readRankTag(s string) bool {
+	if n := plainRank(s); n != "" { // nearly all
+		m.setRank(RankGlobal, n)
+		return true
+	}
 	if !strings.Contains(s, "ank") && !strings.Contains(s, "ANK") || !rankTag.MatchString(s) {
 		return false
 	}
@@ -103,6 +113,21 @@ func (m *Message) readRankTag(s string) bool {
 		}
 	}
 	return true
+}
+
+// plainRank is the number of "rank3" and "Rank 5", "" for anything else.
+func plainRank(s string) string {
+	rest, ok := strings.CutPrefix(s, "rank")
+	if !ok {
+		if rest, ok = strings.CutPrefix(s, "Rank"); !ok {
+			return ""
+		}
+	}
+	rest = strings.TrimPrefix(rest, " ")
+	if !allDigits(rest, 6) {
+		return ""
+	}
+	return rest
 }
 
 // rankPrefix peels "rank 3: " and "Rank3: ".

@@ -22,8 +22,8 @@ func record(w Window, line []byte) (peeler, bool) {
 		return prettyMessage(w, line, indent)
 	}
 	// "MESSAGE", then eight bytes of length and the text, which may have newlines.
-	if prev, ok := w.Line(-1); ok && bytes.Equal(bytes.TrimRight(prev, "\r\n"), []byte("MESSAGE")) {
-		if n := lengthPrefix(line); n > 0 {
+	if n := lengthPrefix(line); n > 0 {
+		if prev, ok := w.Line(-1); ok && bytes.Equal(bytes.TrimRight(prev, "\r\n"), []byte("MESSAGE")) {
 			return exportMessage(w, line, n, false), true
 		}
 	}

@@ -36,9 +36,15 @@ func startsMessage(s string) bool {
 // startsDistinct is the narrow form for what may follow a prefix of unknown form:
 // messages that nothing but the kernel writes.
 func startsDistinct(s string) bool {
-	if s == "" {
-		return false
-	}
+	return s != "" && (startsDriver(s) || !decides(s[0]) && startsDevice(s))
+}
+
+// decides says that of the texts that begin with a byte only the forms of startsDriver
+// count.
+func decides(c byte) bool { return strings.IndexByte("N{EIOM", c) >= 0 }
+
+// startsDriver is startsDistinct without the messages that begin with a device's name.
+func startsDriver(s string) bool {
 	switch s[0] {
 	case 'N':
 		return strings.HasPrefix(s, "NVRM: ")
@@ -67,7 +73,7 @@ func startsDistinct(s string) bool {
 	case 'M':
 		return strings.HasPrefix(s, "Memory cgroup out of memory: Kill")
 	}
-	return startsDevice(s)
+	return false
 }
 
 // startsDevice recognises "driver 0000:3b:00.0" as dev_printk writes it: a driver's

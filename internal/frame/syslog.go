@@ -9,6 +9,9 @@ import (
 
 // monthStamp peels a stamp with a month name, and host and identifier after it.
 func (p *peeler) monthStamp() bool {
+	if !hasClock(p.rest[:min(len(p.rest), longestFront)]) {
+		return false
+	}
 	st, n := parseMonthStamp(p.rest)
 	if n == 0 || n < len(p.rest) && p.rest[n] != ' ' && p.rest[n] != '\t' && p.rest[n] != ':' {
 		return false

@@ -140,6 +140,27 @@ func Shorten(s string, n int) string {
 	return s[:head] + "…" + s[tail:]
 }
 
+// ShortenKeeping fits a text into n cells like Shorten, but leaves the part keep whole
+// where it fits: it cuts behind it, and before it as far as that must be.
+func ShortenKeeping(s, keep string, n int) string {
+	at := strings.Index(s, keep)
+	short := Shorten(s, n)
+	if keep == "" || at < 0 || strings.Contains(short, keep) || Cells(keep) > n-16 {
+		return short
+	}
+	end := at + len(keep)
+	if Cells(s[:end]) < n {
+		return s[:cutCells(s, n-1)] + "…"
+	}
+	head := cutCells(s, min(20, n-Cells(keep)-2))
+	tail := s[at:]
+	room := n - Cells(s[:head]) - 1
+	if Cells(tail) > room {
+		tail = tail[:cutCells(tail, room-1)] + "…"
+	}
+	return s[:head] + "…" + tail
+}
+
 // Printable replaces control bytes and invalid UTF-8, which logs are full of and
 // terminals obey.
 func Printable(s string) string {

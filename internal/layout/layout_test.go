@@ -46,3 +46,24 @@ func TestShorten(t *testing.T) {
 		}
 	})
 }
+
+func TestShortenKeeping(t *testing.T) {
+	for _, tc := range []struct {
+		s, keep string
+		n       int
+		want    string
+	}{
+		{"short", "or", 20, "short"},
+		{"the head of it SeqNum=7 and a long tail behind", "SeqNum=7", 26, "the head of it SeqNum=7 a…"},
+		{"a very long head before the part SeqNum=7 and a long tail behind", "SeqNum=7", 40, "a very long head bef…SeqNum=7 and a lon…"},
+		{"no such part in this long text at all", "SeqNum=7", 20, "no such part …at all"},
+	} {
+		got := ShortenKeeping(tc.s, tc.keep, tc.n)
+		if got != tc.want {
+			t.Errorf("ShortenKeeping(%q, %q, %d) = %q, want %q", tc.s, tc.keep, tc.n, got, tc.want)
+		}
+		if Cells(got) > tc.n && Cells(tc.s) > tc.n {
+			t.Errorf("%q takes %d cells, %d are there", got, Cells(got), tc.n)
+		}
+	}
+}

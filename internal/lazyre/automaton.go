@@ -49,8 +49,8 @@ func (a *automaton) renew() {
 	a.state([]uint32{uint32(a.f.prog.Start)}, -1)
 }
 
-// run reads a text to its end or to the end of a match.
-func (a *automaton) run(text string) uint16 {
+// read reads a text to its end or to the end of a match.
+func read[T string | []byte](a *automaton, text T) uint16 {
 	s := uint16(firstState)
 	for i := range len(text) {
 		c := text[i]

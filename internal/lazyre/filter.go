@@ -55,13 +55,34 @@ func NewFilter(expr string) *Filter {
 	return f
 }
 
+// NewLooseFilter prepares an expression without its tests of where a text begins and
+// ends and words do: it matches all texts that hold one which the expression matches.
+func NewLooseFilter(expr string) *Filter {
+	f := NewFilter(expr)
+	if f == nil {
+		return nil
+	}
+	for i := range f.prog.Inst {
+		if in := &f.prog.Inst[i]; in.Op == syntax.InstEmptyWidth {
+			in.Op = syntax.InstNop
+		}
+	}
+	f.anchored = false
+	return f
+}
+
 // Match says whether the expression matches somewhere in a text, if that is known.
-func (f *Filter) Match(text string) (match, known bool) {
+func (f *Filter) Match(text string) (match, known bool) { return ask(f, text) }
+
+// MatchBytes is Match of bytes.
+func (f *Filter) MatchBytes(text []byte) (match, known bool) { return ask(f, text) }
+
+func ask[T string | []byte](f *Filter, text T) (match, known bool) {
 	if f == nil {
 		return false, false
 	}
 	a := f.take()
-	answer := a.run(text)
+	answer := read(a, text)
 	f.mu.Lock()
 	f.idle = append(f.idle, a)
 	f.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/gpumedic/gpumedic"
@@ -68,12 +69,13 @@ func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Option
 	for _, s := range res.Signals {
 		e.Add(s)
 	}
+	res.Signals = nil // the engine has its own
 	c := e.Conclude(o.Lang)
 	r := &gpumedic.Report{
 		Schema:  gpumedic.Schema,
 		Tool:    gpumedic.Tool{Version: Version(), Catalog: catalogName(d.cat)},
 		Verdict: c.Verdict, Inputs: res.Inputs, Findings: c.Findings, Unexplained: c.Unexplained,
-		Notes: d.cat.Notes,
+		Notes: slices.Concat(d.cat.Notes, c.Notes),
 	}
 	if r.Verdict == gpumedic.VerdictNoFault && unreadable(res.Inputs) {
 		r.Verdict = gpumedic.VerdictUnknown // unknown is not healthy
@@ -90,6 +92,9 @@ func unreadable(inputs []gpumedic.InputInfo) bool {
 	}
 	return len(inputs) == 0
 }
+
+// CatalogVersion names a catalog in a report.
+func CatalogVersion(cat *catalog.Catalog) string { return catalogName(cat) }
 
 func catalogName(c *catalog.Catalog) string {
 	return fmt.Sprintf("%d faults, %d matchers", len(c.Faults), len(c.Matchers))

@@ -13,10 +13,12 @@ func fillYears(sigs []gpumedic.Signal) {
 	var dated []time.Time
 	undated := false
 	for i := range sigs {
-		if sigs[i].First.Dated() {
-			dated = append(dated, sigs[i].First.Time)
-		} else if sigs[i].First.Known() {
-			undated = true
+		for _, st := range []gpumedic.Stamp{sigs[i].First, sigs[i].Near[0], sigs[i].Near[1]} {
+			if st.Dated() {
+				dated = append(dated, st.Time)
+			} else if st.Known() {
+				undated = true
+			}
 		}
 	}
 	if !undated || len(dated) == 0 {
@@ -35,6 +37,9 @@ func fillYears(sigs []gpumedic.Signal) {
 	for i := range sigs {
 		sigs[i].First = inYear(sigs[i].First, middle)
 		sigs[i].Last = inYear(sigs[i].Last, middle)
+		for n := range sigs[i].Near {
+			sigs[i].Near[n] = inYear(sigs[i].Near[n], middle)
+		}
 	}
 }
 

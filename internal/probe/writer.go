@@ -26,9 +26,10 @@ func NewWriter(w io.Writer) *Writer {
 	return out
 }
 
-// Subject begins the readings of one subject: node, gpu, port, nvswitch, nic, process,
+// Subject begins the readings of one subject: node, gpu, mig, port, nvswitch, nic, process,
 // unit, mount; name is the PCI address, the device name, the process id and so on, and
-// empty for the node. The same subject may come again: its readings join.
+// empty for the node. A process on several GPUs is a subject for each: "4242 0000:0a:00.0".
+// The same subject may come again: its readings join.
 func (w *Writer) Subject(kind, name string) {
 	if name = clean(name); name != "" {
 		kind += " " + name

@@ -51,9 +51,9 @@ func WriteDiff(w io.Writer, d *Diff, format string, o Options) error {
 		o.Width = 80
 	}
 	c := *d
-	c.Appeared, c.Gone = append([]gpumedic.Finding(nil), d.Appeared...), append([]gpumedic.Finding(nil), d.Gone...)
-	c.Changes = append([]Change(nil), d.Changes...)
-	clean(reflect.ValueOf(c.Changes))
+	c.Appeared = cleaned(reflect.ValueOf(d.Appeared)).Interface().([]gpumedic.Finding)
+	c.Gone = cleaned(reflect.ValueOf(d.Gone)).Interface().([]gpumedic.Finding)
+	c.Changes = cleaned(reflect.ValueOf(d.Changes)).Interface().([]Change)
 	p := newPrinter(w, &gpumedic.Report{Findings: append(c.Appeared, c.Gone...)}, o)
 	p.diff(&c)
 	return p.Flush()

@@ -32,8 +32,8 @@ func count(p *printer, n int, span string) string {
 }
 
 // line prints one line of an input: place, time, text of at most three lines, a mark
-// under the decisive part, a note.
-func (p *printer) line(input string, no int, at, body, times, note, mark string) {
+// under the decisive part, a note. keep is what a shortened text must still hold.
+func (p *printer) line(input string, no int, at, body, times, note, mark, keep string) {
 	col := "    " + layout.Pad(p.place(input, no), p.placeCol) + "  "
 	if at != "" {
 		col += layout.Pad(clock(at), 8) + "  "
@@ -45,7 +45,7 @@ func (p *printer) line(input string, no int, at, body, times, note, mark string)
 		col = strings.Repeat(" ", in)
 	}
 	width, rest := p.Width-in, strings.Repeat(" ", in)
-	body = layout.Shorten(body, 3*width-layout.Cells(times)-4) + times
+	body = layout.ShortenKeeping(body, keep, 3*width-layout.Cells(times)-4) + times
 	lines := layout.Wrap(body, width)
 	marked, part := markIn(lines, mark)
 	for i, l := range lines {

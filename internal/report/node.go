@@ -19,6 +19,9 @@ type Node struct {
 	GPUs     []GPU    `json:"gpus"`
 	Unread   []Unread `json:"unread"`
 	Took     float64  `json:"took_s,omitempty"` // seconds for taking the readings
+	// Mild tells of each finding, by its place, that it leaves the node fit: a program's
+	// own fault, a thing to look at.
+	Mild map[int]bool `json:"-"`
 }
 
 // GPU is one row. Numbers that were not read are absent.
@@ -87,10 +90,7 @@ func WriteNode(w io.Writer, n *Node, format string, o Options) error {
 func printableNode(n *Node) *Node {
 	c := *n
 	c.Report = printable(n.Report)
-	c.GPUs = append([]GPU(nil), n.GPUs...)
-	c.Unread = append([]Unread(nil), n.Unread...)
-	for _, list := range []any{c.GPUs, c.Unread} {
-		clean(reflect.ValueOf(list))
-	}
+	c.GPUs = cleaned(reflect.ValueOf(n.GPUs)).Interface().([]GPU)
+	c.Unread = cleaned(reflect.ValueOf(n.Unread)).Interface().([]Unread)
 	return &c
 }

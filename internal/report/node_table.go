@@ -9,14 +9,18 @@ import (
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
 
+// A column of the table; those with a rank may be left out where it is too wide, the
+// highest first.
+type column struct {
+	head string
+	cell func(*GPU) string
+	rank int
+}
+
 // gpuTable is one line a GPU; a column that no GPU has is left out.
 func (p *printer) gpuTable(gpus []GPU) {
 	if len(gpus) == 0 {
 		return
-	}
-	type column struct {
-		head string
-		cell func(*GPU) string
 	}
 	several := false
 	for i := range gpus {
@@ -29,14 +33,14 @@ func (p *printer) gpuTable(gpus []GPU) {
 				return ""
 			}
 			return strconv.Itoa(*g.Index)
-		}},
-		{lang.Pick(l, "address", "地址"), func(g *GPU) string { return strings.TrimPrefix(g.PCI, "0000:") }},
-		{lang.Pick(l, "product", "型号"), func(g *GPU) string { return layout.Shorten(strings.TrimPrefix(g.Name, "NVIDIA "), 20) }},
-		{lang.Pick(l, "memory", "显存"), func(g *GPU) string { return share(inGiB(g.MemoryUsed), inGiB(g.MemoryTotal), "G") }},
-		{lang.Pick(l, "busy", "利用率"), func(g *GPU) string { return unit(g.Utilization, "%") }},
-		{lang.Pick(l, "temp", "温度"), func(g *GPU) string { return unit(g.Temperature, "C") }},
-		{lang.Pick(l, "power", "功率"), func(g *GPU) string { return share(g.Power, g.PowerLimit, "W") }},
-		{"pcie", pcie},
+		}, 0},
+		{lang.Pick(l, "address", "地址"), func(g *GPU) string { return strings.TrimPrefix(g.PCI, "0000:") }, 0},
+		{lang.Pick(l, "product", "型号"), func(g *GPU) string { return layout.Shorten(strings.TrimPrefix(g.Name, "NVIDIA "), 20) }, 0},
+		{lang.Pick(l, "memory", "显存"), func(g *GPU) string { return share(inGiB(g.MemoryUsed), inGiB(g.MemoryTotal), "G") }, 0},
+		{lang.Pick(l, "busy", "利用率"), func(g *GPU) string { return unit(g.Utilization, "%") }, 4},
+		{lang.Pick(l, "temp", "温度"), func(g *GPU) string { return unit(g.Temperature, "C") }, 0},
+		{lang.Pick(l, "power", "功率"), func(g *GPU) string { return share(g.Power, g.PowerLimit, "W") }, 2},
+		{"pcie", pcie, 1},
 		{"nvlink", func(g *GPU) string {
 			if g.LinksUp == nil {
 				return ""
@@ -46,19 +50,53 @@ func (p *printer) gpuTable(gpus []GPU) {
 				total += *g.LinksDown
 			}
 			return share(g.LinksUp, &total, "")
-		}},
+		}, 3},
 		{"ecc", func(g *GPU) string {
 			if g.Corrected == nil || g.Uncorrected == nil {
 				return ""
 			}
 			return short(*g.Corrected) + "/" + short(*g.Uncorrected)
-		}},
-		{lang.Pick(l, "state", "状态"), func(g *GPU) string { return p.state(g.State) }},
+		}, 0},
+		{lang.Pick(l, "state", "状态"), func(g *GPU) string { return p.state(g.State) }, 0},
 	}
 	if several {
-		columns = append([]column{{lang.Pick(l, "node", "节点"), func(g *GPU) string { return layout.Shorten(g.Node, 12) }}}, columns...)
+		columns = append([]column{{lang.Pick(l, "node", "节点"), func(g *GPU) string { return layout.Shorten(g.Node, 12) }, 0}}, columns...)
 	}
 	fmt.Fprintln(p)
+	for i, r := range p.fitted(columns, gpus) {
+		if r = strings.TrimRight(r, " "); i == 0 {
+			r = p.paint("2", r)
+		}
+		fmt.Fprintln(p, r)
+	}
+}
+
+// fitted lays the columns out, and leaves some out where they do not fit the width.
+func (p *printer) fitted(columns []column, gpus []GPU) []string {
+	for {
+		rows := laidOut(columns, gpus)
+		drop := -1
+		for i, c := range columns {
+			if c.rank > 0 && (drop < 0 || c.rank > columns[drop].rank) {
+				drop = i
+			}
+		}
+		if drop < 0 || layout.Cells(strings.TrimRight(rows[0], " ")) <= p.Width && widest(rows) <= p.Width {
+			return rows
+		}
+		columns = append(columns[:drop:drop], columns[drop+1:]...)
+	}
+}
+
+func widest(rows []string) int {
+	n := 0
+	for _, r := range rows {
+		n = max(n, layout.Cells(strings.TrimRight(r, " ")))
+	}
+	return n
+}
+
+func laidOut(columns []column, gpus []GPU) []string {
 	rows := make([]string, len(gpus)+1)
 	for _, c := range columns {
 		width, any := layout.Cells(c.head), false
@@ -78,12 +116,7 @@ func (p *printer) gpuTable(gpus []GPU) {
 			rows[i+1] += "  " + layout.Pad(cells[i], width)
 		}
 	}
-	for i, r := range rows {
-		if r = strings.TrimRight(r, " "); i == 0 {
-			r = p.paint("2", r)
-		}
-		fmt.Fprintln(p, r)
-	}
+	return rows
 }
 
 func (p *printer) state(s string) string {

@@ -121,15 +121,25 @@ func (p *printer) problems(n *Node) {
 		}
 		return
 	}
-	list := listed(n)
-	if len(list) == 0 {
+	if len(listed(n)) == 0 {
 		return
 	}
 	fmt.Fprintln(p)
-	for i := range list {
-		f := &list[i]
-		p.hanging("  ", p.paint(severityColour(f), layout.Pad(p.severity(f), 8))+" ", f.Headline)
-		p.lines("           ", f.Fault)
+	for i := range n.Findings {
+		f := &n.Findings[i]
+		if f.Role == gpumedic.RoleIncidental {
+			continue
+		}
+		word, colour := lang.Pick(p.Lang, "fault", "故障"), "31;1"
+		if n.Mild[i] {
+			word, colour = lang.Pick(p.Lang, "warning", "警告"), "33;1"
+		}
+		p.hanging("  ", p.paint(colour, layout.Pad(word, 8))+" ", f.Headline)
+		what := f.Fault
+		if pr := processText(f.Subject.Process); pr != "" {
+			what += " · " + pr
+		}
+		p.lines("           ", what)
 		if len(f.Evidence) > 0 {
 			e := f.Evidence[0]
 			p.lines("           ", p.place(e.Input, e.Line)+"  "+layout.Shorten(message(e.Text), 2*p.Width-40))
@@ -141,21 +151,6 @@ func (p *printer) problems(n *Node) {
 			}
 		}
 	}
-}
-
-func (p *printer) severity(f *gpumedic.Finding) string {
-	switch f.Severity {
-	case gpumedic.SeverityCritical, gpumedic.SeverityError:
-		return lang.Pick(p.Lang, "fault", "故障")
-	}
-	return lang.Pick(p.Lang, "warning", "警告")
-}
-
-func severityColour(f *gpumedic.Finding) string {
-	if f.Severity == gpumedic.SeverityCritical || f.Severity == gpumedic.SeverityError {
-		return "31;1"
-	}
-	return "33;1"
 }
 
 const maxUnread = 12

@@ -46,35 +46,44 @@ func JSON(w io.Writer, r *gpumedic.Report) error {
 // printable is a copy of a report in which nothing that a log, a file name or a
 // process name holds can act on a terminal.
 func printable(r *gpumedic.Report) *gpumedic.Report {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return r // no field of a report fails to marshal
-	}
-	var c gpumedic.Report
-	if err := json.Unmarshal(b, &c); err != nil {
-		return r
-	}
-	clean(reflect.ValueOf(&c).Elem())
+	c := cleaned(reflect.ValueOf(*r)).Interface().(gpumedic.Report)
 	return &c
 }
 
-func clean(v reflect.Value) {
+// cleaned is a copy of a value with all its strings made printable.
+func cleaned(v reflect.Value) reflect.Value {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(layout.Printable(v.String()))
+		if s := layout.Printable(v.String()); s != v.String() {
+			return reflect.ValueOf(s).Convert(v.Type())
+		}
 	case reflect.Struct:
+		c := reflect.New(v.Type()).Elem()
+		c.Set(v)
 		for i := range v.NumField() {
-			clean(v.Field(i))
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			clean(v.Index(i))
-		}
-	case reflect.Map:
-		for _, k := range v.MapKeys() {
-			if x := v.MapIndex(k); x.Kind() == reflect.String {
-				v.SetMapIndex(k, reflect.ValueOf(layout.Printable(x.String())))
+			if f := v.Field(i); f.CanInterface() && !f.IsZero() {
+				c.Field(i).Set(cleaned(f))
 			}
 		}
+		return c
+	case reflect.Slice:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			c.Index(i).Set(cleaned(v.Index(i)))
+		}
+		return c
+	case reflect.Map:
+		if v.IsNil() || v.Type().Elem().Kind() != reflect.String {
+			return v
+		}
+		c := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for k, x := range v.Seq2() {
+			c.SetMapIndex(k, cleaned(x))
+		}
+		return c
 	}
+	return v
 }

@@ -111,7 +111,7 @@ func (p *printer) unexplained(list []gpumedic.Unexplained) {
 	p.section(lang.Unexplained)
 	shown, left := limit(list, maxUnexplained, p.All)
 	for _, u := range shown {
-		p.line(u.Input, u.Line, "", u.Signal+"  "+message(u.Text), count(p, u.Count, ""), "", "")
+		p.line(u.Input, u.Line, "", u.Signal+"  "+message(u.Text), count(p, u.Count, ""), "", "", "")
 	}
 	p.left(left)
 	p.lines("    ", p.say(lang.UnexplainedHint))

@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"hash/maphash"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -10,38 +12,62 @@ import (
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
-// build makes a signal of a match.
-func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piece, text string, match catalog.Match) proto {
+// build makes a signal of a match. It is on loan until the next message.
+func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piece, text string, match catalog.Match) *proto {
 	level, _ := gpumedic.ParseLevel(m.Level)
 	end := part.at + min(match.End, len(part.text))
 	start := min(part.at+match.Start, end)
-	pr := proto{start: start, end: max(end, start+1)}
-	pr.sig = gpumedic.Signal{Level: level, Fields: match.Fields}
+	pr := x.lendProto()
+	pr.start, pr.end = start, max(end, start+1)
 	sig := &pr.sig
+	sig.Level, sig.Fields = level, match.Fields
 	for k, v := range sig.Fields {
 		if isAbsent(k, v) {
 			delete(sig.Fields, k)
 		}
 	}
-	fillSubject(&sig.Subject, sig.Fields)
+	x.fillSubject(&sig.Subject, sig.Fields)
 	x.fillPlace(&sig.Subject, msg)
-	sig.Kind = kindOf(m, sig.Fields)
+	ncclWriter(sig, msg.Text)
+	sig.Kind = x.kindOf(m, sig.Fields)
 	class := x.windowClass(p.line, msg.Stamp)
-	if pr.name(m, text, class); x.out.flooded(&pr) && statesAll(m, sig.Fields) {
-		pr.light = true // one of very many: it will only be counted
+	x.name(pr, m, text, class)
+	if statesAll(m, sig.Fields) && x.oneOfMany(pr) {
 		return pr
 	}
 	x.decode(m, sig)
-	sig.Kind = kindOf(m, sig.Fields)
-	pr.name(m, text, class)
+	sig.Kind = x.kindOf(m, sig.Fields)
+	x.name(pr, m, text, class)
+	if pr.decoded = true; x.oneOfMany(pr) {
+		return pr
+	}
+	pr.group, pr.key = string(x.group), string(x.key)
+	sig.Fields = maps.Clone(sig.Fields)
+	if lo, hi := part.at+match.Mark[0], part.at+match.Mark[1]; lo < hi && lo >= start && hi <= end {
+		start, end = lo, hi
+	}
 	sig.Evidence = gpumedic.Evidence{Input: x.src.Name, Mark: mark(p.text, msg, start, end, m), Msg: max(msg.Off, 0)}
 	return pr
 }
 
-// name gives a signal the keys by which it is collapsed.
-func (p *proto) name(m *catalog.Pattern, text string, class byte) {
-	p.group = p.sig.Kind + "\x00" + p.sig.Subject.Node + "\x00" + gpuKey(&p.sig.Subject.GPU)
-	p.key = p.group + "\x00" + subjectKey(&p.sig.Subject) + "\x00" + distinction(m, p.sig.Fields, text) + string(rune(class))
+// oneOfMany says that a signal with the keys of now will only be counted.
+func (x *input) oneOfMany(pr *proto) bool {
+	if pr.rest = x.out.flooded(x.group, x.key); pr.rest == nil {
+		return false
+	}
+	pr.hash = maphash.Bytes(keySeed, x.key)
+	return true
+}
+
+// name makes the keys by which a signal is collapsed, in x.group and x.key.
+func (x *input) name(p *proto, m *catalog.Pattern, text string, class byte) {
+	sig := &p.sig
+	b := append(append(x.group[:0], sig.Kind...), 0)
+	b = append(append(b, sig.Subject.Node...), 0)
+	x.group = appendGPUKey(b, &sig.Subject.GPU)
+	b = append(append(x.key[:0], x.group...), 0)
+	b = append(appendSubjectKey(b, &sig.Subject), 0)
+	x.key = append(appendDistinction(b, m, sig.Fields, text), class)
 }
 
 // statesAll reports whether the kind and the key of a signal stand in its text, so
@@ -52,15 +78,26 @@ func statesAll(m *catalog.Pattern, fields map[string]string) bool {
 			return false
 		}
 	}
-	for _, hole := range kindHole.FindAllStringSubmatch(m.Kind, -1) {
-		if fields[hole[1]] == "" {
+	for rest := m.Kind; ; {
+		hole, after, ok := nextHole(rest)
+		if !ok {
+			return true
+		}
+		if fields[hole] == "" {
 			return false
 		}
+		rest = after
 	}
-	return true
 }
 
-var kindHole = lazyre.New(`\{(\w+)\}`)
+// nextHole is the name of the first {field} of a kind, and what stands behind it.
+func nextHole(kind string) (name, rest string, ok bool) {
+	_, kind, ok = strings.Cut(kind, "{")
+	if ok {
+		name, rest, ok = strings.Cut(kind, "}")
+	}
+	return name, rest, ok
+}
 
 // decode calls the decoders of a matcher, the table of levels last.
 func (x *input) decode(m *catalog.Pattern, sig *gpumedic.Signal) {
@@ -78,17 +115,56 @@ func (x *input) decode(m *catalog.Pattern, sig *gpumedic.Signal) {
 }
 
 // kindOf expands a kind; a field that is missing at its end leaves no dot behind.
-func kindOf(m *catalog.Pattern, fields map[string]string) string {
-	return strings.TrimRight(catalog.ExpandKind(m.Kind, fields), "._")
+func (x *input) kindOf(m *catalog.Pattern, fields map[string]string) string {
+	hole, rest, ok := nextHole(m.Kind)
+	if !ok {
+		return strings.TrimRight(m.Kind, "._")
+	}
+	expand := func() string { return strings.TrimRight(catalog.ExpandKind(m.Kind, fields), "._") }
+	if strings.IndexByte(rest, '{') >= 0 {
+		return expand()
+	}
+	known := kindKey{m.Kind, fields[hole]}
+	kind, ok := x.kinds[known]
+	if !ok {
+		kind = expand()
+		if len(x.kinds) < maxKnown {
+			known.value = strings.Clone(known.value)
+			x.kinds[known] = kind
+		}
+	}
+	return kind
+}
+
+// kindKey is a kind with one hole and what fills it.
+type kindKey struct{ kind, value string }
+
+// maxKnown bounds the kinds and addresses that are remembered in their final form.
+const maxKnown = 4096
+
+// pci is an address in its one spelling, "" for what is none.
+func (x *input) pci(v string) string {
+	out, ok := x.pcis[v]
+	if !ok {
+		out = gpumedic.NormalPCI(v)
+		if len(x.pcis) < maxKnown && len(v) < 64 {
+			x.pcis[strings.Clone(v)] = out
+		}
+	}
+	return out
 }
 
 // isAbsent recognises the driver's ways to say that it does not know. Plain words
 // for it count only where a name or number must stand.
 func isAbsent(field, v string) bool {
-	switch strings.ToLower(strings.Trim(v, `'"`)) {
-	case "", "<unknown>", "(null)":
+	if len(v) > 16 {
+		return false
+	}
+	v = strings.Trim(v, `'"`)
+	switch {
+	case v == "", strings.EqualFold(v, "<unknown>"), strings.EqualFold(v, "(null)"):
 		return true
-	case "unknown", "n/a", "[n/a]":
+	case strings.EqualFold(v, "unknown"), strings.EqualFold(v, "n/a"), strings.EqualFold(v, "[n/a]"):
 		return field == "pid" || field == "process" || field == "gpu" || field == "uuid" || field == "serial"
 	}
 	return false
@@ -96,15 +172,15 @@ func isAbsent(field, v string) bool {
 
 // fillSubject names the subject by the fields with reserved names. PCI addresses
 // are brought to one spelling in the fields too.
-func fillSubject(s *gpumedic.Subject, f map[string]string) {
-	for _, name := range []string{"gpu", "port", "nvswitch", "pci"} {
+func (x *input) fillSubject(s *gpumedic.Subject, f map[string]string) {
+	for _, name := range [...]string{"gpu", "port", "nvswitch", "pci"} {
 		if v := f[name]; v != "" {
-			if pci := gpumedic.NormalPCI(v); pci != "" {
+			if pci := x.pci(v); pci != "" {
 				f[name] = pci
 			}
 		}
 	}
-	fillGPU(&s.GPU, f)
+	x.fillGPU(&s.GPU, f)
 	s.Port, s.NVSwitch, s.Link = f["port"], f["nvswitch"], f["link"]
 	s.Container, s.Unit, s.Node = f["container"], f["unit"], f["node"]
 	s.Process.Name = f["process"]
@@ -114,12 +190,12 @@ func fillSubject(s *gpumedic.Subject, f map[string]string) {
 	s.Rank = number(f["rank"])
 }
 
-func fillGPU(g *gpumedic.GPU, f map[string]string) {
+func (x *input) fillGPU(g *gpumedic.GPU, f map[string]string) {
 	g.UUID, g.Serial = f["uuid"], f["serial"]
 	g.Index, g.Minor = number(f["index"]), number(f["minor"])
 	switch v := f["gpu"]; {
 	case v == "":
-	case gpumedic.NormalPCI(v) != "":
+	case x.pci(v) != "":
 		g.PCI = v
 	case strings.HasPrefix(v, "GPU-") && g.UUID == "":
 		g.UUID = v
@@ -168,6 +244,29 @@ func (x *input) fillPlace(s *gpumedic.Subject, msg *frame.Message) {
 	}
 	if s.Process.PID == 0 && msg.Ident == "" && msg.Origin == frame.Unknown {
 		s.Process.PID = msg.PID
+	}
+}
+
+var ncclPrefix = lazyre.New(`^([\w.-]{1,80}):(\d{1,9}):\d{1,9} \[(\d{1,3})\] `)
+
+// ncclWriter notes who wrote one of NCCL's own lines, "host:pid:tid [device] NCCL WARN":
+// other lines of the same process may tell its rank. They are no part of the subject,
+// since the number may be one inside a container.
+func ncclWriter(sig *gpumedic.Signal, text string) {
+	if !strings.Contains(text[:min(len(text), 300)], " NCCL ") {
+		return
+	}
+	m := ncclPrefix.FindStringSubmatch(text)
+	if m == nil {
+		return
+	}
+	if sig.Fields == nil {
+		sig.Fields = map[string]string{}
+	}
+	for k, v := range map[string]string{"nccl_host": m[1], "nccl_pid": m[2], "cuda_device": m[3]} {
+		if sig.Fields[k] == "" {
+			sig.Fields[k] = v
+		}
 	}
 }
 

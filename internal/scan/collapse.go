@@ -1,7 +1,7 @@
 package scan
 
 import (
-	"hash/fnv"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,10 +14,13 @@ import (
 
 const (
 	// maxDistinct is how many different signals of one kind on one GPU are kept
-	// apart; what comes after them is one signal with a field "distinct".
+	// apart; what comes after them is one signal with a field "distinct". An input
+	// that floods with many kinds on many GPUs keeps fewer of each (distinctNow).
 	maxDistinct = 256
-	// maxCounted bounds the memory that counting the rest exactly may take.
-	maxCounted = 1 << 16
+	// maxCounted and maxCountedAll bound the memory that counting the rest exactly
+	// may take, for one group and for all.
+	maxCounted    = 1 << 12
+	maxCountedAll = 1 << 16
 	// floodAfter is how many signals beyond maxDistinct are still decoded, to see
 	// which decoded fields they share.
 	floodAfter = 64
@@ -28,6 +31,8 @@ type collapser struct {
 	entries []*entry // in the order of first occurrence
 	byKey   map[string]*entry
 	groups  map[string]*group
+	floods  int // groups with more than enough
+	counted int // in all of them
 }
 
 // entry is a signal while it is being counted. Its stamps are as read: the clock
@@ -48,8 +53,25 @@ type group struct {
 }
 
 type overflow struct {
-	seen  map[uint64]struct{}
-	count int
+	seen   map[uint64]struct{}
+	count  int
+	common []field // what all its members say
+}
+
+type field struct{ name, value string }
+
+// keySeed is of this run: hashes only tell texts apart.
+var keySeed = maphash.MakeSeed()
+
+// distinctNow is how many signals of one kind on one GPU are kept apart at present.
+func (c *collapser) distinctNow() int {
+	switch n := len(c.entries); {
+	case n < 1024:
+		return maxDistinct
+	case n < 4096:
+		return 8
+	}
+	return 1
 }
 
 // bump counts n more occurrences, the last of them at st.
@@ -73,14 +95,25 @@ func (e *entry) resolve(clk *frame.Clock) {
 	}
 }
 
-// flooded reports whether p is new and its group has had more than enough.
-func (c *collapser) flooded(p *proto) bool {
-	g := c.groups[p.group]
-	return g != nil && g.rest != nil && g.rest.out.count >= floodAfter && c.byKey[p.key] == nil
+// flooded returns the entry that counts the rest of a group when that has had more than
+// enough and the signal with this key is not one of those kept apart.
+func (c *collapser) flooded(group, key []byte) *entry {
+	if c.floods == 0 {
+		return nil
+	}
+	g := c.groups[string(group)]
+	if g == nil || g.rest == nil || g.rest.out.count < floodAfter || c.byKey[string(key)] != nil {
+		return nil
+	}
+	return g.rest
 }
 
 // add returns the entry that counts p, a new one when p is the first of its like.
 func (c *collapser) add(p *proto) (e *entry, isNew bool) {
+	if p.rest != nil {
+		c.absorb(p.rest, p, p.hash)
+		return p.rest, false
+	}
 	if c.byKey == nil {
 		c.byKey, c.groups = map[string]*entry{}, map[string]*group{}
 	}
@@ -92,7 +125,7 @@ func (c *collapser) add(p *proto) (e *entry, isNew bool) {
 		g = &group{}
 		c.groups[p.group] = g
 	}
-	if g.distinct < maxDistinct {
+	if g.rest == nil && (g.distinct == 0 || g.distinct < c.distinctNow()) {
 		g.distinct++
 		e := &entry{sig: p.sig}
 		e.sig.Fields = maps.Clone(p.sig.Fields)
@@ -107,30 +140,42 @@ func (c *collapser) add(p *proto) (e *entry, isNew bool) {
 			g.rest.sig.Fields = map[string]string{}
 		}
 		c.entries = append(c.entries, g.rest)
+		c.floods++
 		isNew = true
 	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(p.key))
-	g.rest.absorb(p, h.Sum64())
+	c.absorb(g.rest, p, maphash.String(keySeed, p.key))
 	return g.rest, isNew
 }
 
 // absorb takes one more text into the rest of a group: what differs between its
 // members is no longer said of it.
-func (e *entry) absorb(p *proto, hash uint64) {
+func (c *collapser) absorb(e *entry, p *proto, hash uint64) {
 	if _, ok := e.out.seen[hash]; ok {
 		return
 	}
-	if len(e.out.seen) < maxCounted {
+	if len(e.out.seen) < maxCounted && c.counted < maxCountedAll {
 		e.out.seen[hash] = struct{}{}
 		e.out.count++
+		c.counted++
+		e.sig.Fields["distinct"] = strconv.Itoa(e.out.count)
 	}
-	for k, v := range e.sig.Fields {
-		if have, ok := p.sig.Fields[k]; have != v && (ok || !p.light) {
-			delete(e.sig.Fields, k)
+	if e.out.common == nil {
+		e.out.common = []field{}
+		for k, v := range e.sig.Fields {
+			if k != "distinct" {
+				e.out.common = append(e.out.common, field{k, v})
+			}
 		}
 	}
-	e.sig.Fields["distinct"] = strconv.Itoa(e.out.count)
+	common := e.out.common[:0]
+	for _, f := range e.out.common {
+		if have, ok := p.sig.Fields[f.name]; have != f.value && (ok || p.decoded) {
+			delete(e.sig.Fields, f.name)
+		} else {
+			common = append(common, f)
+		}
+	}
+	e.out.common = common
 	s, o := &e.sig.Subject, &p.sig.Subject
 	if s.Process != o.Process {
 		s.Process = gpumedic.Process{}
@@ -169,37 +214,37 @@ func (x *input) count(p place, msg *frame.Message, pr *proto) {
 	x.remember(p.row, pr.entry)
 }
 
-// distinction is the text by which two signals of one kind and subject differ.
-func distinction(m *catalog.Pattern, fields map[string]string, text string) string {
+// appendDistinction appends the text by which two signals of one kind and subject differ.
+func appendDistinction(b []byte, m *catalog.Pattern, fields map[string]string, text string) []byte {
 	if len(m.Key) == 0 {
-		return withoutTimes(text)
+		return appendWithoutTimes(b, text)
 	}
-	var b strings.Builder
 	for _, k := range m.Key {
-		b.WriteString(fields[k])
-		b.WriteByte(0)
+		b = append(append(b, fields[k]...), 0)
 	}
-	return b.String()
+	return b
 }
 
-// withoutTimes replaces times and dates inside a message: the same words at
+// appendWithoutTimes replaces times and dates inside a message: the same words at
 // another time are the same signal.
-func withoutTimes(text string) string {
-	if !strings.ContainsAny(text, ":-/.") {
-		return text
-	}
-	var b strings.Builder
+func appendWithoutTimes(b []byte, text string) []byte {
+	done := 0
 	for i := 0; i < len(text); {
-		n := timeLen(text[i:])
-		if n == 0 || i > 0 && isWord(text[i-1]) {
-			b.WriteByte(text[i])
+		c := text[i]
+		if c > '9' && c != '[' || c < '0' || i > 0 && isWord(text[i-1]) {
 			i++
 			continue
 		}
-		b.WriteByte('~')
+		n := timeLen(text[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		b = append(append(b, text[done:i]...), '~')
 		i += n
+		done = i
 	}
-	return b.String()
+	return append(b, text[done:]...)
 }
 
 // timeLen is the length of "10:11:12", "10:11:12.345", "2024-06-20", "2024/06/20"
@@ -243,23 +288,29 @@ func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }
 
-func gpuKey(g *gpumedic.GPU) string {
+func appendGPUKey(b []byte, g *gpumedic.GPU) []byte {
 	if g.IsZero() {
-		return ""
+		return b
 	}
-	return strings.Join([]string{g.PCI, g.UUID, g.Serial, num(g.Index), num(g.Minor)}, "/")
+	for _, s := range [...]string{g.PCI, g.UUID, g.Serial} {
+		b = append(append(b, s...), '/')
+	}
+	return appendNum(append(appendNum(b, g.Index), '/'), g.Minor)
 }
 
-func subjectKey(s *gpumedic.Subject) string {
-	return strings.Join([]string{s.Port, s.NVSwitch, s.Link, strconv.Itoa(s.Process.PID), s.Process.Name,
-		num(s.Rank), s.Container, s.Unit, s.GPU.MIG}, "\x00")
+func appendSubjectKey(b []byte, s *gpumedic.Subject) []byte {
+	for _, v := range [...]string{s.Port, s.NVSwitch, s.Link, s.Process.Name, s.Container, s.Unit, s.GPU.MIG} {
+		b = append(append(b, v...), 0)
+	}
+	b = append(strconv.AppendInt(b, int64(s.Process.PID), 10), 0)
+	return appendNum(b, s.Rank)
 }
 
-func num(p *int) string {
+func appendNum(b []byte, p *int) []byte {
 	if p == nil {
-		return ""
+		return b
 	}
-	return strconv.Itoa(*p)
+	return strconv.AppendInt(b, int64(*p), 10)
 }
 
 // sorted puts the signals of an input in order.

@@ -4,17 +4,23 @@
 //
 //	block ──literal──► candidate rows ──frame──► messages ──catalog──► signals ──collapse──► Result
 //
-// Most of a log is never looked at twice. A block of 1 MiB is searched for the
+// Most of a log is never looked at twice. A block of 512 KiB is searched for the
 // literals of all matchers at once (scan/literal); only rows with a hit are framed,
 // and of each message only the matchers whose literal stands there are tried. A row
+// in which none of them can match is known for that before framing (dull.go). A row
 // may look at its neighbours through a window that is bounded in bytes and does not
 // depend on where blocks end: any block size gives the same signals (a property
 // test holds this).
 //
+// What a block alone tells (its candidate rows, their messages) is found out ahead by
+// several goroutines (examine.go, ahead.go); what depends on order is done by one, so
+// that their number does not show.
+//
 // Repeats are cheap. The outcome of a matcher on a message is remembered by the
 // message's text, so that the second and the 800,000th equal Xid line cost a
 // framing and a look-up. Equal signals become one with a count (collapse.go); a
-// kind that floods with ever new texts is cut at 256 signals a GPU.
+// kind that floods with ever new texts is cut at 256 signals a GPU, earlier when the
+// whole input floods, and its further lines are matched and counted, no more.
 //
 // Output of tools inside a log (nvidia-smi, lspci, …) is handed to scan/section,
 // whose readings are judged together at the end of the input.
@@ -33,6 +39,6 @@
 // Ranks come from the framing; a line without one takes the rank that its input states
 // elsewhere, or that its path suggests.
 //
-// OPT: the rows of one input are handled by one goroutine, inputs run side by side.
-// Splitting one large input would need the collapse to merge in order.
+// OPT: matching and collapse of one input are done by one goroutine. To split them would
+// need the collapse to merge in order.
 package scan

@@ -133,6 +133,7 @@ func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 		e.resolve(&x.clk)
 		x.known = append(x.known, lineStamp{e.sig.Evidence.Line, e.sig.First}, lineStamp{e.lastLine, e.sig.Last})
 	}
+	x.nearTimes()
 	judged := x.judged()
 	only := x.onlyHost()
 	for _, sig := range append(x.merge(x.out.sorted(), judged), judged...) {
@@ -151,6 +152,34 @@ func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 	}
 	info.First, info.Last = x.timeSpan()
 	return info, out
+}
+
+// nearTimes gives the signals of a job's log that state no time (tracebacks mostly) the
+// times between which their line was written. A log without any time stays so.
+func (x *input) nearTimes() {
+	if k := x.rd.Kind(); k != source.KindJoblog && k != source.KindUnknown {
+		return
+	}
+	var timed []lineStamp
+	for _, k := range x.known {
+		if st := x.clk.ResolveAt(k.line, k.st); st.Known() {
+			timed = append(timed, lineStamp{k.line, st})
+		}
+	}
+	slices.SortStableFunc(timed, func(a, b lineStamp) int { return a.line - b.line })
+	for _, e := range x.out.entries {
+		s := &e.sig
+		if s.First.Known() || s.First.HasMono {
+			continue
+		}
+		if i := sort.Search(len(timed), func(i int) bool { return timed[i].line > s.Evidence.Line }); i > 0 {
+			s.Near[0] = timed[i-1].st
+		}
+		last := max(s.Evidence.Line, e.seen, e.lastLine)
+		if i := sort.Search(len(timed), func(i int) bool { return timed[i].line >= last }); i < len(timed) {
+			s.Near[1] = timed[i].st
+		}
+	}
 }
 
 // merge leaves out of sigs what a judged reading of the same section says better:

@@ -8,14 +8,14 @@ import (
 
 // match tries a matcher on a text, and where that fails on the text as its writer had it
 // before a logger changed it. Places are always those of the text given.
-func match(m *catalog.Pattern, text string) (catalog.Match, bool) {
-	got, ok := m.Match(text)
+func match(m *catalog.Pattern, text string, fields map[string]string) (catalog.Match, bool) {
+	got, ok := m.MatchInto(text, fields)
 	if ok {
 		return got, true
 	}
 	for _, form := range [...]func(string) (asPlain, bool){unquoted, oneMessage} {
 		if p, changed := form(text); changed {
-			if got, ok := m.Match(string(p.data)); ok {
+			if got, ok := m.MatchInto(string(p.data), fields); ok {
 				got.Start, got.End = p.raw(got.Start), min(p.raw(got.End), len(text))
 				return got, true
 			}

@@ -96,6 +96,11 @@ func (f *framed) at(row int, from int64) ([]frame.Message, bool) {
 	if !ok {
 		return nil, false
 	}
+	if b := f.t.blockOf(row); b != nil {
+		if msgs, ok := b.framedAhead(row); ok {
+			return msgs, true
+		}
+	}
 	own := r.text
 	if len(own) > longRow {
 		own = own[:longRow]

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -34,7 +33,7 @@ type input struct {
 
 	tb     *traceback.Reader
 	tbNext int             // the next row that it has not seen
-	done   bool            // all rows were read
+	over   bool            // all rows were read
 	told   map[int]told    // by line: what abnormal signals say, near tracebacks
 	ranks  map[string]bool // that prefixes in the text name, up to a few
 	stated string          // rank by the process's environment, "several" for more
@@ -44,6 +43,11 @@ type input struct {
 
 	out      collapser
 	cache    map[string]*outcome
+	memoUse  []memoUse // by matcher
+	kinds    map[kindKey]string
+	pcis     map[string]string
+	streams  map[string]string // names of writers, made once
+	kindUses map[string]kindTriggers
 	cacheLen int
 	used     []usedRecord // taken by a join
 	sets     []section.Readings
@@ -51,21 +55,34 @@ type input struct {
 	skipTo   int      // rows before it were taken by a section
 
 	// Scratch of one row, kept to save allocations.
-	hits   []literal.Hit
-	spans  []span
-	mids   []int32
-	marked []int // by matcher: the span that last wanted it
-	spanNo int
-	key    []byte
-	recent []recentHit
-	part   int // signals made of this row
+	hits       []literal.Hit
+	spans      []span
+	mids       []int32
+	marked     []int // by matcher: the span that last wanted it
+	spanNo     int
+	memo       []byte // what an outcome is remembered by
+	group      []byte // what overflow collapses by, and
+	key        []byte // what equal signals share (name)
+	msgs       []frame.Message
+	done       []extent
+	found      []*proto
+	loans      []map[string]string // fields of matches, on loan until the next message
+	lent       int
+	protos     []*proto // the same of signals
+	lentProtos int
+	recent     []recentHit
+	part       int // signals made of this row
+
+	dulls    int   // dull rows that were framed, up to firstDull
+	nextDull int64 // where the next one will be
 }
 
 func (s *Scanner) newInput(num int, src source.Input, opts Options) *input {
-	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, tb: traceback.New(), told: map[int]told{}, ranks: map[string]bool{}}
-	x.t = &text{rd: x.rd}
+	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, kinds: map[kindKey]string{}, pcis: map[string]string{}, streams: map[string]string{}, kindUses: map[string]kindTriggers{}, tb: traceback.New(), told: map[int]told{}, ranks: map[string]bool{}}
+	x.t = &text{}
 	x.fr = newFramed(frame.New(frame.Options{Host: src.Node}), x.t)
 	x.marked = make([]int, len(s.matchers))
+	x.memoUse = make([]memoUse, len(s.matchers))
 	return x
 }
 
@@ -74,6 +91,11 @@ func (x *input) run(ctx context.Context) (gpumedic.InputInfo, []gpumedic.Signal)
 	defer x.rd.Close()
 	if x.rd.Kind() == source.KindFlight {
 		return x.flight(ctx)
+	}
+	if workers := x.opts.Workers - 1; workers > 0 {
+		x.t.feed = newAhead(x.rd, x.s, x.fr.fr, workers)
+	} else {
+		x.t.feed = &inTurn{rd: x.rd, x: newExaminer(x.s, nil)}
 	}
 	var stopped error
 	var last *block
@@ -94,45 +116,27 @@ func (x *input) run(ctx context.Context) (gpumedic.InputInfo, []gpumedic.Signal)
 	if last != nil && stopped == nil {
 		x.sampleEnd()
 	}
+	x.t.feed.close()
 	return x.finish(stopped)
 }
 
-// block finds the candidate rows of a block and handles each.
+// block handles the candidate rows of a block.
 func (x *input) block(b *block) {
-	plain := plainText(b.Data)
-	x.hits = x.s.search.Find(x.hits[:0], plain.data)
-	for i := range x.hits {
-		if len(plain.cuts) == 0 {
-			break
-		}
-		x.hits[i].Off = int32(plain.raw(int(x.hits[i].Off)))
-	}
-	row, at := b.firstRow, 0 // the row that starts at byte `at`
-	for i := 0; i < len(x.hits); {
-		off := int(x.hits[i].Off)
-		start := bytes.LastIndexByte(b.Data[:off], '\n') + 1
-		row += bytes.Count(b.Data[at:start], []byte{'\n'})
-		at = start
-		end := len(b.Data)
-		if n := bytes.IndexByte(b.Data[off:], '\n'); n >= 0 {
-			end = off + n
-		}
-		n := i + 1
-		for n < len(x.hits) && int(x.hits[n].Off) <= end {
-			n++
-		}
-		x.sampleUpTo(b, start)
+	f := b.found
+	for i := range f.rows {
+		c := &f.rows[i]
+		row := b.firstRow + c.row
+		x.sampleUpTo(b, c.start)
 		x.follow(b, row)
-		x.row(b, row, start, trimEOL(b.Data[start:end]), x.hits[i:n])
-		i = n
+		x.row(b, row, c, f.hits[c.hits[0]:c.hits[1]])
 	}
 	x.sampleUpTo(b, len(b.Data))
 	x.follow(b, b.firstRow+b.Rows)
 }
 
 // row handles one candidate row.
-func (x *input) row(b *block, row, start int, line []byte, hits []literal.Hit) {
-	off := b.Offset + int64(start)
+func (x *input) row(b *block, row int, c *candidate, hits []literal.Hit) {
+	line, off := trimEOL(b.Data[c.start:c.end]), b.Offset+int64(c.start)
 	for _, h := range hits {
 		if row >= x.skipTo && x.s.targets[h.ID].section {
 			x.section(row, off, b.line(row))
@@ -145,8 +149,11 @@ func (x *input) row(b *block, row, start int, line []byte, hits []literal.Hit) {
 			break
 		}
 	}
+	if c.dull && x.spare(off) {
+		return
+	}
 	x.part = 0
-	x.spans = spans(x.spans[:0], line, start, off, hits)
+	x.spans = spans(x.spans[:0], line, c.start, off, hits)
 	whole := len(x.spans) == 1 && len(x.spans[0].text) == len(line)
 	for _, sp := range x.spans {
 		var msgs []frame.Message
@@ -185,7 +192,8 @@ func (x *input) span(p place, msgs []frame.Message, hits []literal.Hit) {
 		}
 	}
 	slices.Sort(x.mids)
-	msgs = slices.Clone(msgs) // the ring may turn while a join looks ahead
+	x.msgs = append(x.msgs[:0], msgs...) // the ring may turn while a join looks ahead
+	msgs = x.msgs
 	for i := range msgs {
 		x.seeHost(msgs[i].Host)
 		x.seeRank(&msgs[i])

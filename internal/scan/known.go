@@ -101,12 +101,22 @@ func (t *trigger) fits(sig *gpumedic.Signal) bool {
 // has the writer of a line watched that may have been its last.
 func (x *input) tell(p place, msg *frame.Message, found []*proto) {
 	var said told
+	near := x.tb.Active() || x.over // somebody will ask what was said here
+	for _, pr := range found {
+		if pr.sig.Kind == bareException {
+			near = true
+		}
+	}
 	for _, pr := range found {
 		if pr.sig.Level < gpumedic.LevelAbnormal {
 			continue
 		}
 		said |= abnormal
-		for _, t := range x.s.uses.of(pr.sig.Kind) {
+		of := x.triggers(pr.sig.Kind)
+		if !near && !of.survival {
+			continue
+		}
+		for _, t := range of.all {
 			if !t.last && t.fits(&pr.sig) {
 				said |= namesFault
 			}
@@ -124,7 +134,7 @@ func (x *input) tell(p place, msg *frame.Message, found []*proto) {
 		}
 		x.watch(p, msg)
 	}
-	if said != 0 && len(x.told) < maxTold && (x.tb.Active() || x.done) {
+	if said != 0 && len(x.told) < maxTold && (x.tb.Active() || x.over) {
 		x.told[p.line] |= said
 	}
 }
@@ -161,7 +171,26 @@ func (x *input) given(kind string, line int) bool {
 // watch follows what the writer of a message does next.
 func (x *input) watch(p place, msg *frame.Message) {
 	x.tbNext = max(x.tbNext, p.row+1)
-	x.tb.Watch(traceback.Line{Stream: streamOf(msg), Text: msg.Text, No: p.line})
+	x.tb.Watch(traceback.Line{Stream: x.streamOf(msg), Text: msg.Text, No: p.line})
+}
+
+// kindTriggers are the triggers of a kind.
+type kindTriggers struct {
+	all      []trigger
+	survival bool // of one of them
+}
+
+// triggers are those of a kind, remembered.
+func (x *input) triggers(kind string) kindTriggers {
+	k, ok := x.kindUses[kind]
+	if !ok {
+		k.all = x.s.uses.of(kind)
+		k.survival = slices.ContainsFunc(k.all, func(t trigger) bool { return t.survival })
+		if len(x.kindUses) < maxKnown {
+			x.kindUses[kind] = k
+		}
+	}
+	return k
 }
 
 // toldOf is what signals on the lines of an exception, and of those that led to it or
@@ -193,7 +222,7 @@ func (x *input) outlived() {
 }
 
 func (x *input) asksSurvival(kind string) bool {
-	return slices.ContainsFunc(x.s.uses.of(kind), func(t trigger) bool { return t.survival })
+	return x.triggers(kind).survival
 }
 
 // survived marks a signal that did not end its program: that is worth a look, no more. A

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
@@ -11,13 +12,13 @@ import (
 
 // cacheBytes bounds the memory of remembered outcomes; a full cache starts anew.
 const (
-	cacheBytes = 16 << 20
+	cacheBytes = 4 << 20
 	protoBytes = 1 << 10 // about what a signal takes
 )
 
 // outcome is what a matcher makes of a message text, worked out once.
 type outcome struct {
-	protos []proto
+	protos []*proto
 	joined int // following records that belong to it
 }
 
@@ -27,8 +28,12 @@ type proto struct {
 	group      string // what overflow collapses by
 	key        string // what equal signals share
 	start, end int    // of the match in the message
-	light      bool   // not decoded, since its group floods
 	entry      *entry
+	// rest counts a signal whose group floods; hash is of its key. Its fields are on loan
+	// until the next message, and not all there when it was not decoded.
+	rest    *entry
+	hash    uint64
+	decoded bool
 }
 
 // extent is a range of a message that gave a kind already.
@@ -40,8 +45,8 @@ type extent struct {
 // message tries the wanted matchers, in the order of the catalog, on one message.
 func (x *input) message(p place, msgs []frame.Message, i int) {
 	msg := &msgs[i]
-	var done []extent
-	var found []*proto
+	x.lent, x.lentProtos = 0, 0
+	done, found := x.done[:0], x.found[:0]
 	for _, mid := range x.mids {
 		m := x.s.matchers[mid]
 		if !x.mayMatch(m, msg, len(msgs) > 1) || x.isUsed(mid, p.row, i) {
@@ -49,7 +54,7 @@ func (x *input) message(p place, msgs []frame.Message, i int) {
 		}
 		out := x.outcome(mid, m, p, msgs, i)
 		for j := range out.protos {
-			pr := &out.protos[j]
+			pr := out.protos[j]
 			if overlaps(done, pr) {
 				continue
 			}
@@ -61,6 +66,18 @@ func (x *input) message(p place, msgs []frame.Message, i int) {
 	if len(found) > 0 {
 		x.tell(p, msg, found)
 	}
+	x.done, x.found = done, found
+}
+
+// lend gives an empty map for the fields of a match.
+func (x *input) lend() map[string]string {
+	if x.lent == len(x.loans) {
+		x.loans = append(x.loans, map[string]string{})
+	}
+	f := x.loans[x.lent]
+	clear(f)
+	x.lent++
+	return f
 }
 
 func overlaps(done []extent, p *proto) bool {
@@ -87,33 +104,75 @@ func (x *input) outcome(mid int32, m *catalog.Pattern, p place, msgs []frame.Mes
 	if m.Join != nil {
 		more = x.following(m, p, msgs, i)
 	}
-	x.key = binary.LittleEndian.AppendUint32(x.key[:0], uint32(mid))
-	x.key = append(x.key, byte(msg.Origin), x.windowClass(p.line, msg.Stamp))
-	for _, s := range [...]string{msg.Host, msg.Ident, msg.Container, msg.Pod, msg.Rank, msg.Task, msg.Text} {
-		x.key = append(append(x.key, s...), 0)
-	}
-	if msg.Ident == "" {
-		x.key = binary.AppendUvarint(x.key, uint64(msg.PID))
-	}
-	for _, r := range more {
-		x.key = append(append(x.key, r.rest...), 0)
-	}
-	out, ok := x.cache[string(x.key)]
-	if !ok {
-		out = x.work(m, p, msg, more)
-		cost := len(x.key) + 128 + protoBytes*len(out.protos)
-		if x.cacheLen += cost; x.cacheLen > cacheBytes {
-			clear(x.cache)
-			x.cacheLen = cost
-		}
-		x.cache[string(x.key)] = out
-	}
+	out := x.remembered(mid, m, p, msg, more)
 	if len(out.protos) > 0 {
 		for _, r := range more[:out.joined] {
 			x.used = append(x.used, usedRecord{mid, r.row, r.msg})
 		}
 	}
 	return out
+}
+
+// remembered looks up the outcome of a message, or works it out and remembers it.
+func (x *input) remembered(mid int32, m *catalog.Pattern, p place, msg *frame.Message, more []record) *outcome {
+	use := &x.memoUse[mid]
+	if use.vain() {
+		return x.work(m, p, msg, more)
+	}
+	x.memo = binary.LittleEndian.AppendUint32(x.memo[:0], uint32(mid))
+	x.memo = append(x.memo, byte(msg.Origin), x.windowClass(p.line, msg.Stamp))
+	for _, s := range [...]string{msg.Host, msg.Ident, msg.Container, msg.Pod, msg.Rank, msg.Task, msg.Text} {
+		x.memo = append(append(x.memo, s...), 0)
+	}
+	if msg.Ident == "" {
+		x.memo = binary.AppendUvarint(x.memo, uint64(msg.PID))
+	}
+	for _, r := range more {
+		x.memo = append(append(x.memo, r.rest...), 0)
+	}
+	if out, ok := x.cache[string(x.memo)]; ok {
+		use.found++
+		return out
+	}
+	out := x.work(m, p, msg, more)
+	if slices.ContainsFunc(out.protos, func(pr *proto) bool { return pr.rest != nil }) {
+		return out
+	}
+	for i, pr := range out.protos {
+		own := *pr
+		out.protos[i] = &own
+	}
+	cost := len(x.memo) + 128 + protoBytes*len(out.protos)
+	if x.cacheLen += cost; x.cacheLen > cacheBytes {
+		clear(x.cache)
+		x.cacheLen = cost
+	}
+	x.cache[string(x.memo)] = out
+	return out
+}
+
+// memoUse is how often the outcomes of a matcher were looked up, and found.
+type memoUse struct{ asked, found uint32 }
+
+// vain says that a matcher's messages are hardly ever the same, so that remembering them
+// is not worth it. Every 16th is still tried: a storm of equal lines may come.
+func (u *memoUse) vain() bool {
+	u.asked++
+	if u.asked == 1<<16 {
+		u.asked, u.found = u.asked/2, u.found/2
+	}
+	return u.asked > 256 && u.found*8 < u.asked/8 && u.asked%16 != 0
+}
+
+// lendProto gives an empty signal.
+func (x *input) lendProto() *proto {
+	if x.lentProtos == len(x.protos) {
+		x.protos = append(x.protos, new(proto))
+	}
+	pr := x.protos[x.lentProtos]
+	*pr = proto{}
+	x.lentProtos++
+	return pr
 }
 
 // work matches a message in earnest: split, joined with as many followers as the
@@ -132,8 +191,9 @@ func (x *input) work(m *catalog.Pattern, p place, msg *frame.Message, more []rec
 			for _, r := range more[:n] {
 				text = appended(text, r.rest)
 			}
-			found, ok := match(m, text)
+			found, ok := match(m, text, x.lend())
 			if !ok {
+				x.lent--
 				continue
 			}
 			if last {

@@ -77,6 +77,31 @@ func TestBlockBordersDoNotShow(t *testing.T) {
 	}
 }
 
+// The number of goroutines must not show, wherever blocks end.
+func TestWorkersDoNotShow(t *testing.T) {
+	s, _ := embedded(t)
+	check := func(text string) {
+		t.Helper()
+		want := scanText(t, s, text, Options{Workers: 1})
+		for _, workers := range []int{2, 3, 8} {
+			for _, size := range []int{100, 5000, 1 << 20} {
+				got := scanText(t, s, text, Options{Workers: workers, Source: source.Options{BlockSize: size}})
+				if d := cmp.Diff(want, got); d != "" {
+					t.Fatalf("%d workers, blocks of %d bytes differ:\n%s", workers, size, d)
+				}
+			}
+		}
+	}
+	for seed := range uint64(3) {
+		check(mixedText(seed, 300))
+	}
+	for i, text := range texts(t) {
+		if i%24 == 0 && len(text) < 200<<10 {
+			check(string(text))
+		}
+	}
+}
+
 // Inputs side by side give what they give one by one.
 func TestInputsAreIndependent(t *testing.T) {
 	s := small(t)
@@ -91,6 +116,7 @@ func TestInputsAreIndependent(t *testing.T) {
 			want.Signals = append(want.Signals, sig)
 		}
 		want.Inputs = append(want.Inputs, one.Inputs...)
+		want.Readings = append(want.Readings, one.Readings...)
 	}
 	got, err := s.Scan(context.Background(), ins, Options{})
 	if err != nil {

@@ -18,6 +18,9 @@ type Options struct {
 	// Since and Until drop what happened outside of them; the zero time is no
 	// bound. What has no known time stays.
 	Since, Until time.Time
+	// Workers is how many goroutines may work at a time, 0 for one on each processor. The
+	// result does not depend on it.
+	Workers int
 	// Progress is told after each block, by one goroutine at a time.
 	Progress func(Progress)
 	// Source sets the sizes of blocks; zero values are right outside of tests.
@@ -61,7 +64,14 @@ func (s *Scanner) Scan(ctx context.Context, inputs []source.Input, opts Options)
 	}
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range min(len(inputs), runtime.GOMAXPROCS(0)) {
+	if opts.Workers <= 0 {
+		opts.Workers = runtime.GOMAXPROCS(0)
+	}
+	side := min(len(inputs), opts.Workers) // inputs side by side, each with its share
+	if side > 0 {
+		opts.Workers /= side
+	}
+	for range side {
 		wg.Go(func() {
 			for i := range next {
 				x := s.newInput(i, inputs[i], opts)

@@ -30,9 +30,11 @@ type Scanner struct {
 	dec      Decoder
 	matchers []*catalog.Pattern
 	search   literal.Searcher
-	targets  []target // by literal
+	refusals []refusal // by matcher
+	targets  []target  // by literal
 	unread   *catalog.Pattern
 	uses     uses
+	frameAll bool // tests want no row to be taken for dull
 }
 
 // target is what a literal leads to.
@@ -42,6 +44,7 @@ type target struct {
 	repeat   bool
 	trace    bool // a traceback begins
 	curve    bool // figures of a training step
+	driver   bool // a driver's report, which must not be lost (unread.go)
 }
 
 // New prepares a catalog for scanning. dec may be nil. A matcher without literals
@@ -67,9 +70,8 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 		if len(m.Literals) == 0 {
 			return nil, fmt.Errorf("prepare matcher %s: it has no literals: give one text that every matching line holds", m.ID)
 		}
-		p := catalog.Compile(m)
-		p.Never = lazyre.Never(m.Pattern)
-		s.matchers = append(s.matchers, p)
+		s.matchers = append(s.matchers, catalog.Compile(m, fast))
+		s.refusals = append(s.refusals, refusalOf(m))
 		for _, text := range m.Literals {
 			for _, form := range spellings(text) {
 				t := add(literal.Literal{Text: form, Fold: m.Fold})
@@ -92,9 +94,14 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 	for _, text := range frame.ClockLiterals() {
 		add(literal.Literal{Text: text}) // framing the row tells the clock; no matcher is needed
 	}
+	for i := range lits {
+		s.targets[i].driver = strings.Contains(lits[i].Text, "Xid")
+	}
 	s.search = literal.New(lits)
 	return s, nil
 }
+
+func fast(expr string) catalog.Finder { return lazyre.NewFast(expr) }
 
 // spellings are the forms in which a literal can stand in a row: as it is, and as
 // JSON escapes it, with and without Go's care for HTML.

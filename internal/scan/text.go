@@ -20,7 +20,7 @@ const (
 // text is the part of an input that is in memory: some blocks before the one being
 // scanned, that block, and whatever was read ahead on demand.
 type text struct {
-	rd     *source.Reader
+	feed   feed
 	blocks []*block
 	rows   int // rows loaded so far, also of blocks that are gone
 	end    bool
@@ -32,6 +32,7 @@ type block struct {
 	source.Block
 	firstRow int
 	starts   []int32 // of rows; made when first asked for
+	found    *examined
 }
 
 func (b *block) endOff() int64 { return b.Offset + int64(len(b.Data)) }
@@ -60,13 +61,13 @@ func (t *text) load() bool {
 	if t.end {
 		return false
 	}
-	sb, err := t.rd.Next()
-	if err != nil {
+	b := t.feed.next()
+	if b == nil {
 		t.end = true
 		return false
 	}
-	t.blocks = append(t.blocks, &block{Block: sb, firstRow: t.rows})
-	t.rows += sb.Rows
+	t.blocks = append(t.blocks, b)
+	t.rows += b.Rows
 	return true
 }
 
@@ -83,7 +84,8 @@ func (t *text) after(b *block) *block {
 	next := t.blocks[i]
 	drop := 0
 	for t.blocks[drop].endOff() <= next.Offset-lookBehind {
-		t.rd.Free(t.blocks[drop].Block)
+		t.blocks[drop].release()
+		t.feed.free(t.blocks[drop].Block)
 		t.blocks[drop] = nil
 		drop++
 	}
@@ -96,6 +98,15 @@ type rowText struct {
 	text []byte
 	off  int64
 	line int
+}
+
+// blockOf is the block in memory that a row is in, nil for none.
+func (t *text) blockOf(row int) *block {
+	i := sort.Search(len(t.blocks), func(i int) bool { return t.blocks[i].firstRow > row }) - 1
+	if i < 0 || row >= t.rows {
+		return nil
+	}
+	return t.blocks[i]
 }
 
 // row returns a row near the place from: not further than behind before it and

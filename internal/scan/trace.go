@@ -41,29 +41,50 @@ func (x *input) trace(row int, off int64, line int) {
 		return
 	}
 	msgs, _ := x.fr.at(row, off)
-	raw := string(r.text[:min(len(r.text), longRow)])
 	for i := range msgs {
-		m := msgs[i]
-		x.seeRank(&m)
-		if n := strings.LastIndexByte(m.Text, '\r'); n >= 0 { // a terminal shows what came last
-			m.Text = m.Text[n+1:]
+		m := &msgs[i]
+		x.seeRank(m)
+		l := traceback.Line{Stream: x.streamOf(m), Text: m.Text, Indent: m.Indent, No: line}
+		if n := strings.LastIndexByte(l.Text, '\r'); n >= 0 { // a terminal shows what came last
+			l.Text = l.Text[n+1:]
 		}
-		from := &tracedLine{m, raw}
-		stream := streamOf(&m)
-		if !strings.Contains(m.Text, `\n  File "`) {
-			x.tb.Add(traceback.Line{Stream: stream, Text: m.Text, Indent: m.Indent, No: line, From: from})
+		from := func() *tracedLine {
+			t := &tracedLine{*m, string(r.text[:min(len(r.text), longRow)])}
+			t.msg.Text = l.Text
+			return t
+		}
+		if !strings.Contains(l.Text, `\n  File "`) {
+			if x.tb.Next(l) { // lines of other writers are not copied
+				l.From = from()
+				x.tb.Take(l)
+			}
 			continue
 		}
-		for part := range strings.SplitSeq(m.Text, `\n`) { // somebody logged the text's escapes
-			text := strings.TrimLeft(part, " ")
-			x.tb.Add(traceback.Line{Stream: stream, Text: text, Indent: len(part) - len(text), No: line, From: from})
+		whole := l.Text
+		l.From = from()
+		for part := range strings.SplitSeq(whole, `\n`) { // somebody logged the text's escapes
+			l.Text = strings.TrimLeft(part, " ")
+			l.Indent = len(part) - len(l.Text)
+			x.tb.Add(l)
 		}
 	}
 }
 
 // streamOf names the writer of a message: lines of one process share it.
-func streamOf(m *frame.Message) string {
-	return strings.Join([]string{m.Host, m.Pod, m.Container, m.Ident, strconv.Itoa(m.PID), m.RankKind, m.Rank, m.Task}, "\x00")
+func (x *input) streamOf(m *frame.Message) string {
+	b := x.memo[:0]
+	for _, s := range [...]string{m.Host, m.Pod, m.Container, m.Ident, m.RankKind, m.Rank, m.Task} {
+		b = append(append(b, s...), 0)
+	}
+	x.memo = strconv.AppendInt(b, int64(m.PID), 10)
+	name, ok := x.streams[string(x.memo)]
+	if !ok {
+		name = string(x.memo)
+		if len(x.streams) < maxKnown {
+			x.streams[name] = name
+		}
+	}
+	return name
 }
 
 // exceptions turns what the reader of tracebacks found into signals, and tells the
@@ -72,7 +93,7 @@ func (x *input) exceptions() {
 	byLine := map[int]*traceback.Exception{}
 	ended := x.curves.Ended()
 	all := x.tb.Finish()
-	x.done = true
+	x.over = true
 	for _, e := range all {
 		if e.Wrapped {
 			x.rematch(e)

@@ -24,7 +24,7 @@ func unreadMatcher() *catalog.Pattern {
 			EN: "The driver reported an event in a line whose form is not known",
 			ZH: "驱动报告了一个事件，但该行的格式未知",
 		},
-	})
+	}, fast)
 }
 
 // unread makes that signal of a message which gave none. A quote stays a quote: a
@@ -46,5 +46,5 @@ func (x *input) unread(p place, msg *frame.Message) {
 		return
 	}
 	pr := x.build(m, p, msg, piece{msg.Text, 0}, msg.Text, match)
-	x.count(p, msg, &pr)
+	x.count(p, msg, pr)
 }

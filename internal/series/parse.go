@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
@@ -241,4 +242,17 @@ func parseNumber(s string) value {
 func Literals() []string {
 	return []string{"loss", "norm", "scale", "memory", "_mem", " mem", "mem=", "vram", "peak", "allocated", "max_ma", "reducing",
 		"out of memory", "resource_exhausted", "resum", "checkpoint", "restor", "evaluat", "validat"}
+}
+
+// useful matches all lines that [Collector.Line] can use, with framing around the text or
+// without.
+var useful = sync.OnceValue(func() *lazyre.Filter {
+	return lazyre.NewLooseFilter(`(?i)loss|norm|scale|reducing|mem|vram|alloc|reserved|peak|ma |ca |oom|` + resumeRE.String() + `|` + evalRE.String())
+})
+
+// Useless says that a line surely bears no figure and tells of no event: a word such as
+// "restored" stands in lines of all kinds.
+func Useless(line []byte) bool {
+	match, known := useful().MatchBytes(line)
+	return known && !match
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -64,7 +65,8 @@ func (u unreadable) Error() string {
 const headSize = 64 << 10
 
 // decoded wraps a stream so that it yields UTF-8 text: compression is undone (also
-// when packed twice), UTF-16 with a byte-order mark is converted, a UTF-8 mark is
+// when packed twice), UTF-16 with a byte-order mark is converted where it
+// is text, a UTF-8 mark is
 // dropped. The layers say what was undone; they are to be closed.
 func decoded(r io.Reader) (*bufio.Reader, *layers, error) {
 	l, err := unpack(r, headSize)
@@ -82,14 +84,44 @@ func decodeText(br *bufio.Reader, head []byte) *bufio.Reader {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		_, _ = br.Discard(3)
-	case bytes.HasPrefix(head, []byte("\xff\xfe")):
+	case bytes.HasPrefix(head, []byte("\xff\xfe")) && looksUTF16(head[2:], false):
 		_, _ = br.Discard(2)
 		return bufio.NewReaderSize(&utf16Reader{src: br}, headSize)
-	case bytes.HasPrefix(head, []byte("\xfe\xff")):
+	case bytes.HasPrefix(head, []byte("\xfe\xff")) && looksUTF16(head[2:], true):
 		_, _ = br.Discard(2)
 		return bufio.NewReaderSize(&utf16Reader{src: br, big: true}, headSize)
 	}
 	return br
+}
+
+// looksUTF16 tells text from binary data that begins like a byte-order mark (frames of
+// MPEG audio, sensor dumps): nearly all units are printable, and some are plain ASCII,
+// since every log has digits, spaces and line ends, in whatever language.
+func looksUTF16(b []byte, big bool) bool {
+	units, bad, ascii := 0, 0, 0
+	for i := 0; i+1 < len(b); i += 2 {
+		r := rune(b[i]) | rune(b[i+1])<<8
+		if big {
+			r = rune(b[i+1]) | rune(b[i])<<8
+		}
+		units++
+		if utf16.IsSurrogate(r) && i+3 < len(b) {
+			low := rune(b[i+2]) | rune(b[i+3])<<8
+			if big {
+				low = rune(b[i+3]) | rune(b[i+2])<<8
+			}
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				i += 2
+			}
+		}
+		switch {
+		case r == '\n' || r == '\r' || r == '\t' || r == 0x1b || r == '\f' || r == '\b' || r >= ' ' && r < 0x7f:
+			ascii++
+		case !unicode.IsGraphic(r) && !unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
+			bad++
+		}
+	}
+	return units == 0 || bad*20 <= units && ascii*64 >= units
 }
 
 // utf16Reader converts UTF-16 to UTF-8. Half pairs become U+FFFD, an odd last

@@ -15,7 +15,7 @@ import (
 const (
 	// DefaultBlock is the size of a block: large enough that the cost per block
 	// vanishes, small enough to stay in the processor's second-level cache.
-	DefaultBlock = 1 << 20
+	DefaultBlock = 1 << 19
 	// MaxLine is the longest line that is handed on in one piece.
 	MaxLine = 1 << 20
 )

@@ -302,3 +302,22 @@ func TestKindOf(t *testing.T) {
 	f("Start of NVIDIA bug report log file.  Please include\n", KindBugreport)
 	f("hello world\n", KindUnknown)
 }
+
+func TestLooksUTF16(t *testing.T) {
+	noise := make([]byte, 500) // every byte value, in no order that text has
+	for i := range noise {
+		noise[i] = byte(i*167 + i*i*13)
+	}
+	for _, big := range []bool{false, true} {
+		for _, text := range []string{"", "[ 1.0] NVRM: Xid 79\r\n", "2026-05-01 训练失败：显存不足 \U0001F600\n", "训练失败显存不足请检查节点状态后重试\n"} {
+			if !looksUTF16(wide(text, big)[2:], big) {
+				t.Errorf("%q (big %v) is text", text, big)
+			}
+		}
+		for name, b := range map[string][]byte{"noise": noise, "zeros": make([]byte, 64), "ascii bytes": []byte("plain text of single bytes that pair up to rare signs")} {
+			if looksUTF16(b, big) {
+				t.Errorf("%s (big %v) is no UTF-16 text", name, big)
+			}
+		}
+	}
+}

@@ -8,11 +8,12 @@ import (
 
 // identity are names, versions and plain modes.
 var identity = []question{
+	// First what the library knows of a GPU without asking it.
 	{"index", true, of((*nvml.NVML).Index)},
-	{"minor", true, of((*nvml.NVML).Minor)},
-	{"uuid", true, of((*nvml.NVML).UUID)},
-	{"serial", true, of((*nvml.NVML).Serial)},
 	{"name", true, of((*nvml.NVML).Name)},
+	{"uuid", true, of((*nvml.NVML).UUID)},
+	{"minor", true, of((*nvml.NVML).Minor)},
+	{"serial", true, of((*nvml.NVML).Serial)},
 	{"vbios.version", true, of((*nvml.NVML).VBIOS)},
 	{"inforom.image", true, of((*nvml.NVML).InforomImage)},
 	{"gsp.version", true, of((*nvml.NVML).GSPVersion)},

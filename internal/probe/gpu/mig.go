@@ -35,6 +35,7 @@ func (r *reader) migDevices() {
 			return
 		}
 	}
+	r.mig = found
 	r.w.Value("mig.devices", len(found))
 	for i, d := range found {
 		r.migDevice(i, d)

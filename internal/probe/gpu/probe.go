@@ -19,6 +19,9 @@ type Options struct {
 	// Full reads everything. Without it only what decides fitness is read: identity,
 	// health and links, in less than a second on eight GPUs.
 	Full bool
+	// After leaves out all GPUs up to and including the one with this address: an earlier
+	// probe that hung there has read those before it.
+	After string
 	// Proc is where /proc is, for tests.
 	Proc string
 }
@@ -46,9 +49,14 @@ func Probe(ctx context.Context, w *probe.Writer, call func(string), o Options) e
 	}
 	count := node(n, w)
 	devices, failed := open(n, count, func(i int) { where = fmt.Sprintf("index %d", i) })
+	skip := o.After != ""
 	for _, d := range devices {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if skip {
+			skip = d.pci != o.After
+			continue
 		}
 		where = d.pci
 		r := &reader{n: n, w: w, d: d.handle, pci: d.pci, full: o.Full, proc: o.Proc}

@@ -33,7 +33,7 @@ func (r *reader) processes() {
 		{"processes.mps", "M+C", (*nvml.NVML).MPSProcesses}, {"processes.compute", "C", (*nvml.NVML).ComputeProcesses},
 		{"processes.graphics", "G", (*nvml.NVML).GraphicsProcesses},
 	} {
-		found, err := q.get(r.n, r.d)
+		found, err := r.users(q.get)
 		if r.put(q.key, len(found), err); r.gone {
 			return
 		}
@@ -52,6 +52,23 @@ func (r *reader) processes() {
 	for _, pid := range order {
 		r.process(users[pid])
 	}
+}
+
+// users asks the GPU, and its MIG instances one by one where the caller may not see the
+// whole: only root may.
+func (r *reader) users(get func(*nvml.NVML, nvml.Device) ([]nvml.Process, error)) ([]nvml.Process, error) {
+	found, err := get(r.n, r.d)
+	if !nvml.IsAbsent(err) || len(r.mig) == 0 {
+		return found, err
+	}
+	for _, d := range r.mig {
+		in, instanceErr := get(r.n, d)
+		if instanceErr != nil {
+			return found, instanceErr
+		}
+		found = append(found, in...)
+	}
+	return found, nil
 }
 
 func (u *user) add(letter string, p nvml.Process) {

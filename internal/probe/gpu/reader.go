@@ -14,6 +14,8 @@ type reader struct {
 	full bool
 	proc string
 
+	mig []nvml.Device // its instances
+
 	gone    bool // the driver called the GPU lost
 	corrupt bool // the InfoROM was called corrupted
 	noECC   bool // ECC is off, or the product has none
@@ -95,6 +97,8 @@ func (r *reader) put(key string, v any, err error) {
 			r.w.Noted("inforom.corrupt", true, err.Error())
 		}
 		r.corrupt = true
+	case code == nvml.InsufficientPower: // says why, in place of the value
+		r.w.Noted("power.cable", "missing", err.Error())
 	default:
 		r.w.Unknown(key, "unknown error", err.Error())
 	}

@@ -14,17 +14,29 @@ import (
 // TaskName is the name under which the program registers Task.
 const TaskName = "nvml"
 
-// Task is the probe as a child's work. Its one argument is quick or full.
+// Task is the probe as a child's work. Its arguments are quick or full, and, after a
+// probe that hung, the address of the GPU where.
 func Task(ctx context.Context, c *child.Context) error {
 	var o Options
 	switch {
-	case len(c.Args) == 1 && c.Args[0] == "full":
+	case len(c.Args) >= 1 && len(c.Args) <= 2 && c.Args[0] == "full":
 		o.Full = true
-	case len(c.Args) == 1 && c.Args[0] == "quick":
+	case len(c.Args) >= 1 && len(c.Args) <= 2 && c.Args[0] == "quick":
 	default:
-		return fmt.Errorf("probe gpus: arguments %q, want quick or full", c.Args)
+		return fmt.Errorf("probe gpus: arguments %q, want quick or full and perhaps an address", c.Args)
+	}
+	if len(c.Args) == 2 {
+		if o.After = gpumedic.NormalPCI(c.Args[1]); o.After == "" {
+			return fmt.Errorf("probe gpus: %q is no PCI address", c.Args[1])
+		}
 	}
 	return Probe(ctx, probe.NewWriter(c.Out), c.Call, o)
+}
+
+// Where is the address of the GPU that a stuck call was about, "" when it was about none.
+func Where(s *child.Stuck) string {
+	_, about, _ := strings.Cut(s.Call, " ")
+	return gpumedic.NormalPCI(about)
 }
 
 // Timeout adds to a child's answer that it was given up on: which call did not return,
@@ -35,8 +47,7 @@ func Timeout(w *probe.Writer, s *child.Stuck) {
 	if call == "" {
 		call = "start of the probe"
 	}
-	_, about, _ := strings.Cut(call, " ")
-	if pci := gpumedic.NormalPCI(about); pci != "" {
+	if pci := Where(s); pci != "" {
 		w.Subject("gpu", pci)
 	} else {
 		w.Subject("node", "")

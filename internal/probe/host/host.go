@@ -104,5 +104,8 @@ func (h *prober) timeouts() {
 			note = "no answer since an earlier check"
 		}
 		h.w.Noted("probe.timeout", l.path, note)
+		if l.after > 0 {
+			h.w.Value("probe.timeout.seconds", l.after.Seconds())
+		}
 	}
 }

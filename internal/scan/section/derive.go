@@ -294,6 +294,7 @@ type shown struct {
 	busy              bool // clock is that of a GPU at work
 	copies            float64
 	hasCopies         bool
+	versions          [len(firmware)]string
 }
 
 func show(s *Readings) shown {
@@ -302,6 +303,11 @@ func show(s *Readings) shown {
 	out.fullWidth = ok && width >= 100
 	out.active = s.Values["ib.state"].Value == "active"
 	out.links, out.hasLinks = num(s.Values["nvlink.links.active"].Value)
+	for i, key := range firmware {
+		if v := s.Values[key].Value; v != na && !isError(v) {
+			out.versions[i] = v
+		}
+	}
 	out.copies, out.hasCopies = num(s.Values["bandwidth.h2d.gbs"].Value)
 	if out.active {
 		out.rate, _ = num(s.Values["ib.rate.gbps"].Value)
@@ -316,13 +322,27 @@ func show(s *Readings) shown {
 type peers struct {
 	shows             map[string]shown
 	fullWidth, active int
-	links, clocks     []float64 // sorted
-	copies            []float64 // sorted: host-to-device bandwidth
+	links, clocks     []float64                 // sorted
+	copies            []float64                 // sorted: host-to-device bandwidth
+	versions          map[string]map[string]int // of firmware, how many have which
 	rates             []float64
 }
 
+// firmware are versions that equal boards of one node share.
+var firmware = [...]string{"vbios.version", "gsp.version", "inforom.image"}
+
 func (p *peers) sum() {
+	p.versions = map[string]map[string]int{}
 	for _, s := range p.shows {
+		for i, key := range firmware {
+			if s.versions[i] == "" {
+				continue
+			}
+			if p.versions[key] == nil {
+				p.versions[key] = map[string]int{}
+			}
+			p.versions[key][s.versions[i]]++
+		}
 		if s.fullWidth {
 			p.fullWidth++
 		}
@@ -377,6 +397,13 @@ func comparePeers(s *Readings, id string, p *peers) {
 	if r, ok := s.Values["pcie.link.width.share.percent"]; ok {
 		s.derived("peers.full_width", strconv.Itoa(p.fullWidth-count(own.fullWidth)), r)
 	}
+	for i, key := range firmware {
+		if own.versions[i] != "" {
+			if v := p.common(key, own.versions[i]); v != "" {
+				s.derived("peers."+key, v, s.Values[key])
+			}
+		}
+	}
 	if r, ok := s.Values["ib.state"]; ok {
 		s.derived("peers.ib_active", strconv.Itoa(p.active-count(own.active)), r)
 	}
@@ -411,6 +438,26 @@ func comparePeers(s *Readings, id string, p *peers) {
 			}
 		}
 	}
+}
+
+// common is the version that all others have, when there are two or more.
+func (p *peers) common(key, own string) string {
+	others, found := 0, ""
+	for v, n := range p.versions[key] {
+		if v == own {
+			n--
+		}
+		if n > 0 {
+			if found != "" {
+				return ""
+			}
+			others, found = n, v
+		}
+	}
+	if others < 2 {
+		return ""
+	}
+	return found
 }
 
 func count(b bool) int {

@@ -2,6 +2,7 @@ package section
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -14,6 +15,35 @@ func TestWithout(t *testing.T) {
 			if got := without(figures, figures[own], n); got != rest[n] {
 				t.Errorf("without %v: figure %d is %v, want %v", figures[own], n, got, rest[n])
 			}
+		}
+	}
+}
+
+// TestFirmwareOfPeers: one card with another VBIOS than its equal peers is noticed; with
+// one peer only nobody can say which is the odd one.
+func TestFirmwareOfPeers(t *testing.T) {
+	rs := rules(t)
+	for _, c := range []struct {
+		versions []string
+		want     string
+	}{
+		{[]string{"A", "A", "B", "A"}, "host.vbios_differs GPU 2"},
+		{[]string{"A", "A", "A"}, ""},
+		{[]string{"A", "B"}, ""},
+		{[]string{"A", "B", "C"}, ""},
+	} {
+		text := "index, name, vbios_version\n"
+		for i, v := range c.versions {
+			text += strconv.Itoa(i) + ", NVIDIA H100 80GB HBM3, 96.00.A5.00." + v + "\n"
+		}
+		got := ""
+		for _, s := range Judge(rs, scan(text)) {
+			if s.Kind == "host.vbios_differs" {
+				got += s.Kind + " " + s.Subject.GPU.String()
+			}
+		}
+		if got != c.want {
+			t.Errorf("%v: %q, want %q", c.versions, got, c.want)
 		}
 	}
 }

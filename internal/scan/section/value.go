@@ -47,7 +47,7 @@ var textKeys = map[string]bool{
 	"process.container": true, "process.unit": true, "process.stuck.in": true, "container.id": true,
 	"env.nvidia_visible_devices": true, "env.nvidia_driver_capabilities": true, "env.cuda_visible_devices": true,
 	"lspci.class": true, "lspci.device": true, "bar.holder": true, "event.time": true, "dcgm.message": true,
-	"probe.timeout": true, "probe.timeout.wait": true, "probe.timeout.state": true, "probe.timeout.stack": true,
+	"nvlink.version": true, "probe.timeout": true, "probe.timeout.wait": true, "probe.timeout.state": true, "probe.timeout.stack": true,
 }
 
 // normal brings a value to its normal form for its name.

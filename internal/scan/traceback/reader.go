@@ -19,6 +19,7 @@ type Reader struct {
 	// head is the stream whose traceback the last line began, and bare the name under
 	// which its further lines come when only the first one bears a prefix.
 	head  *stream
+	taker *stream // of the line that Next was asked about
 	bare  map[string]*stream
 	kept  []*Exception
 	lived []int // lines that were watched and not the last of their writers
@@ -37,19 +38,28 @@ func (r *Reader) Active() bool { return len(r.streams) > 0 }
 
 // Add takes the next line of the input.
 func (r *Reader) Add(l Line) {
+	if r.Next(l) {
+		r.Take(l)
+	}
+}
+
+// Next says whether the next line matters; if so, [Reader.Take] is to be given it, with
+// what it is From.
+func (r *Reader) Next(l Line) bool {
 	r.row++
 	if r.row%256 == 0 {
 		r.expire()
 	}
-	s := r.owner(l)
-	if s == nil {
-		if !starts(l.Text) {
-			return
-		}
-		if s = r.open(l.Stream); s == nil {
-			return
-		}
+	r.taker = r.owner(l)
+	if r.taker == nil && starts(l.Text) {
+		r.taker = r.open(l.Stream)
 	}
+	return r.taker != nil
+}
+
+// Take takes the line that Next was asked about.
+func (r *Reader) Take(l Line) {
+	s := r.taker
 	head := s.state != inFrames
 	s.add(l)
 	r.head = nil

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/lint"
+	"github.com/gpumedic/gpumedic/internal/offline"
+)
+
+func (c *cli) lintCmd() *cobra.Command {
+	var format, language, dir, out string
+	var env, quiet bool
+	cmd := &cobra.Command{
+		Use:   "lint FILE|DIR|- ...",
+		Short: "find settings that do nothing, do harm or stop the job, in scripts, images and manifests",
+		Long: `lint looks for environment variables of CUDA, NCCL, PyTorch, TensorFlow, JAX,
+vLLM and others that are misspelt, renamed, removed, left over from a diagnosis,
+harmful, or have a value that the program cannot read. It names the line, what is
+wrong, what to write instead, and the source.
+
+FILE is a shell or batch script, Dockerfile, compose file, manifest of Kubernetes,
+.env file, Python program, notebook, systemd unit, JSON file, or the environment of
+a process (/proc/PID/environ). The kind is told from the content. DIR is walked for
+such files.
+
+Exit status: 0 nothing to change, 1 warnings, 2 a setting that stops the job,
+3 could not read, 64 usage.`,
+		Example: `  gpumedic lint train.sbatch
+  gpumedic lint Dockerfile k8s/                  # an image and its manifests
+  kubectl get pod trainer-0 -o yaml | gpumedic lint -
+  gpumedic lint --env                            # the environment of this shell
+  gpumedic lint /proc/4711/environ               # of a running process
+  gpumedic lint --format lines . | grep error    # one line each, for editors and CI`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && !env {
+				return usage(errors.New("read arguments: nothing to look through"), "for example: gpumedic lint train.sh, or gpumedic lint --env")
+			}
+			if !slices.Contains(lint.Formats, format) {
+				return usage(fmt.Errorf("read --format: unknown format %q", format), "formats are text, json and lines")
+			}
+			l, cat, err := c.langAndCatalog(language, dir)
+			if err != nil {
+				return err
+			}
+			r, err := c.lint(cat, l, args, env)
+			if err != nil {
+				return err
+			}
+			tty, width := terminal(c.out)
+			if out != "" {
+				tty, width = false, 0
+			}
+			c.status = r.ExitStatus()
+			return c.deliver(out, func(w io.Writer) error {
+				return r.Write(w, format, lint.Options{Lang: l, Color: colour(tty), Width: width, Quiet: quiet})
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&format, "format", "text", "text, json or lines (file:line: message)")
+	f.StringVar(&language, "lang", "", "en or zh (default: from the locale)")
+	f.StringVar(&out, "out", "", "write to `FILE`, whole or not at all")
+	f.StringVar(&dir, "catalog", "", "add or override catalog entries from `DIR`")
+	f.BoolVar(&env, "env", false, "look through the environment of this process")
+	f.BoolVarP(&quiet, "quiet", "q", false, "print the verdict line only")
+	return cmd
+}
+
+func (c *cli) lint(cat *catalog.Catalog, l string, args []string, env bool) (*lint.Result, error) {
+	var sources []lint.Source
+	for _, a := range args {
+		s, err := c.lintSources(a)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, s...)
+	}
+	if env {
+		sources = append(sources, lint.Source{Name: "environment", Data: []byte(strings.Join(os.Environ(), "\x00") + "\x00")})
+	}
+	r := lint.Lint(cat, l, sources)
+	r.Tool = gpumedic.Tool{Version: offline.Version(), Catalog: offline.CatalogVersion(cat)}
+	return r, nil
+}
+
+// lintSources reads a file, standard input, or the files of a folder that can hold
+// settings.
+func (c *cli) lintSources(arg string) ([]lint.Source, error) {
+	if arg == "-" {
+		return []lint.Source{readSource("stdin", c.in)}, nil
+	}
+	st, err := os.Stat(arg)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usage(fmt.Errorf("read input %s: no such file or folder", arg), "check the path; - reads standard input")
+	}
+	if err != nil || !st.IsDir() {
+		return []lint.Source{openSource(arg)}, nil
+	}
+	var out []lint.Source
+	err = filepath.WalkDir(arg, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			out = append(out, lint.Source{Name: p, Err: err})
+			if d != nil && d.IsDir() {
+				return fs.SkipDir
+			}
+		case d.IsDir() && p != arg && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".devcontainer" && d.Name() != ".vscode" && d.Name() != ".github" || d.Name() == "node_modules" || d.Name() == "__pycache__"):
+			return fs.SkipDir
+		case d.Type().IsRegular() && holdsSettings(d.Name()):
+			out = append(out, openSource(p))
+		}
+		return nil
+	})
+	return out, err
+}
+
+// holdsSettings tells by the name which files of a folder are worth reading.
+func holdsSettings(name string) bool {
+	name = strings.ToLower(name)
+	switch filepath.Ext(name) {
+	case ".sh", ".bash", ".zsh", ".csh", ".sbatch", ".slurm", ".pbs", ".lsf", ".yaml", ".yml", ".json", ".py", ".ipynb", ".service", ".env", ".conf", ".job", ".run", ".envrc", ".dockerfile":
+		return true
+	}
+	return strings.HasPrefix(name, "dockerfile") || strings.HasPrefix(name, "containerfile") || strings.Contains(name, ".env") || strings.HasSuffix(name, "_env")
+}
+
+func openSource(path string) lint.Source {
+	f, err := os.Open(path)
+	if err != nil {
+		return lint.Source{Name: path, Err: err}
+	}
+	defer f.Close()
+	return readSource(path, f)
+}
+
+// readSource reads a little more than lint looks at, so that it can tell.
+func readSource(name string, r io.Reader) lint.Source {
+	if r == nil {
+		return lint.Source{Name: name}
+	}
+	b, err := io.ReadAll(io.LimitReader(r, 17<<20))
+	return lint.Source{Name: name, Data: b, Err: err}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// How large the heap may grow before it is collected, by what of it is in use. To collect
+// a heap of a few MiB again and again costs a small log more than anything else; a large
+// log with many faults is to stay below 64 MiB in all.
+var heapSteps = []struct {
+	live    uint64 // up to this much
+	limit   int64
+	percent int
+}{
+	{10 << 20, 32 << 20, -1},
+	{20 << 20, 42 << 20, 100},
+	{math.MaxUint64, math.MaxInt64, 50},
+}
+
+// tuneMemory sets the collector so. Who sets GOGC or GOMEMLIMIT knows better.
+func tuneMemory() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		watchHeap(0, -1)
+	}
+}
+
+// watchHeap sets the step for what is in use when it changes, and looks again after each
+// cycle.
+func watchHeap(live uint64, was int) {
+	step := 0
+	for live > heapSteps[step].live {
+		step++
+	}
+	if step != was {
+		debug.SetGCPercent(heapSteps[step].percent)
+		debug.SetMemoryLimit(heapSteps[step].limit)
+	}
+	runtime.AddCleanup(&struct{ _ [16]byte }{}, func(struct{}) {
+		now := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		if metrics.Read(now); now[0].Value.Kind() == metrics.KindUint64 {
+			live = now[0].Value.Uint64()
+		}
+		watchHeap(live, step)
+	}, struct{}{})
+}
