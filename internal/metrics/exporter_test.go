@@ -3,7 +3,6 @@ package metrics_test
 import (
 	"bytes"
 	"flag"
-	"maps"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -15,13 +14,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
-	"pgregory.net/rapid"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/metrics"
 	"github.com/gpumedic/gpumedic/internal/metrics/metricstest"
 	"github.com/gpumedic/gpumedic/internal/metrics/names"
-	"github.com/gpumedic/gpumedic/internal/scan/section"
 )
 
 var update = flag.Bool("update", false, "rewrite goldens and docs/metrics.md")
@@ -194,7 +191,7 @@ func TestUnits(t *testing.T) {
 		{"gpumedic_gpu_state", []string{"gpu", "0"}, 2},
 		{"gpumedic_gpu_state", []string{"gpu", "1"}, 0},
 		{"gpumedic_gpu_up", []string{"gpu", "1"}, 1},
-		{"gpumedic_process_memory_used_bytes", []string{"pid", "40001", "process", "python3", "user", "alice", "pod", "train-0", "namespace", "training", "job", "7001", "gpu", "1"}, 501 << 20},
+		{"gpumedic_process_memory_used_bytes", []string{"pid", "40001", "process", "python3", "user", "alice", "pod", "train-0", "namespace", "training", "slurm_job", "7001", "gpu", "1"}, 501 << 20},
 		{"gpumedic_incident", []string{"id", "i-1", "fault", "gpu-oom-capacity", "pod", "train-0", "uuid", metricstest.UUID(0)}, 1},
 		{"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", []string{"gpu", "0"}, 4},
 		{"DCGM_FI_DEV_XID_ERRORS", []string{"gpu", "0", "pci_bus_id", "00000000:1A:00.0", "device", "nvidia0", "Hostname", "node-7", "DCGM_FI_DRIVER_VERSION", "580.95.05", "pod", "train-0"}, 79},
@@ -330,101 +327,5 @@ func TestBounds(t *testing.T) {
 	}
 	if v, _ := value(t, got["gpumedic_incidents"], "severity", "error"); v != 10 {
 		t.Errorf("%v incidents are counted", v)
-	}
-}
-
-// TestDCGMReadsBack: the reader of dcgm-exporter's output, which was made from recorded
-// ones, gets from ours the readings that it was made of.
-func TestDCGMReadsBack(t *testing.T) {
-	var lines []string
-	for line := range strings.Lines(text(full(true))) {
-		if !strings.Contains(line, "XID") && (strings.HasPrefix(line, "DCGM_") || strings.HasPrefix(line, "# HELP DCGM_")) {
-			lines = append(lines, strings.TrimSpace(line))
-		}
-	}
-	sets, n := section.Parse(metricstest.Lines(lines))
-	if n != len(lines) || len(sets) != 2 {
-		t.Fatalf("%d GPUs in %d of %d lines", len(sets), n, len(lines))
-	}
-	want := map[string]string{}
-	for _, s := range metricstest.Readings(metricstest.Document(1, 0)) {
-		if s.Subject.GPU.PCI != "" && s.Values["mig.uuid"].Value == "" {
-			for k, r := range s.Values {
-				want[k] = r.Value
-			}
-		}
-	}
-	got := map[string]string{}
-	for k, r := range sets[0].Values {
-		got[k] = r.Value
-	}
-	if len(got) < 35 {
-		t.Errorf("only %d readings: %v", len(got), slices.Sorted(maps.Keys(got)))
-	}
-	for k, v := range got {
-		if want[k] != v && k != "clocks_event_reasons.active" {
-			t.Errorf("%s is %q, was %q", k, v, want[k])
-		}
-	}
-}
-
-// TestAnyReadings: no readings, however odd, make an exposition that a registry refuses.
-func TestAnyReadings(t *testing.T) {
-	var keys []string
-	for _, f := range names.Families {
-		for _, from := range f.From {
-			keys = append(keys, from.Keys...)
-		}
-	}
-	keys = append(keys, "uuid", "name", "process.pid", "process.name", "user", "mig.uuid", "probe.timeout", "status", "index", "ib.device", "driver.version")
-	rapid.Check(t, func(t *rapid.T) {
-		var sets []section.Readings
-		for range rapid.IntRange(0, 12).Draw(t, "sets") {
-			s := section.Readings{Values: map[string]section.Reading{}}
-			if rapid.Bool().Draw(t, "gpu") {
-				s.Subject.GPU.PCI = metricstest.PCI(rapid.IntRange(0, 2).Draw(t, "n"))
-			}
-			for range rapid.IntRange(0, 8).Draw(t, "values") {
-				k := rapid.SampledFrom(keys).Draw(t, "key")
-				v := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"1", "-3", "1e400", "NaN", "yes", "N/A", "gpu is lost", "\xff\n\"\\"})).Draw(t, "value")
-				s.Values[k] = section.Reading{Key: k, Value: v}
-			}
-			sets = append(sets, s)
-		}
-		e := exporter(metrics.Options{DCGM: true, MaxProcesses: 2}, metrics.Snapshot{Taken: now, Readings: sets})
-		if _, err := (prometheus.Gatherers{e}).Gather(); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// BenchmarkScrape: eight GPUs and 200 processes, through the handler, by a client that
-// asks for OpenMetrics and gzip as Prometheus does, each of a new snapshot.
-func BenchmarkScrape(b *testing.B) {
-	for _, encoding := range []string{"identity", "gzip"} {
-		b.Run(encoding, func(b *testing.B) {
-			e := exporter(metrics.Options{Now: time.Now}, metrics.Snapshot{})
-			h := metrics.Handler(e)
-			snapshot := metricstest.Snapshot(time.Now(), 8, 200)
-			var took []time.Duration
-			size := 0
-			b.ReportAllocs()
-			for b.Loop() {
-				snapshot.Taken = time.Now()
-				e.Update(snapshot)
-				r := httptest.NewRequest("GET", "/metrics", nil)
-				r.Header.Set("Accept", "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5")
-				r.Header.Set("Accept-Encoding", encoding)
-				w := httptest.NewRecorder()
-				start := time.Now()
-				h.ServeHTTP(w, r)
-				took = append(took, time.Since(start))
-				size = w.Body.Len()
-			}
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
-			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
-			b.ReportMetric(float64(size), "bytes")
-		})
 	}
 }

@@ -72,11 +72,14 @@ func (e *Exporter) incidents(w *writer, n *node, s *Snapshot) {
 		if !first(seen, in.ID) {
 			continue
 		}
-		f := &in.Finding
+		f, silenced := &in.Finding, ""
+		if in.Silenced {
+			silenced = "yes"
+		}
 		for _, g := range gpusOf(f) {
 			if first(seen, in.ID, n.id(g)) {
 				w.add(names.Incident, with(n.labelsOf(g), names.Incident.Labels, in.ID, f.Fault, f.Severity, f.Class, f.Action, in.State,
-					f.Subject.Process.Name, in.Pod, in.Job), 1)
+					silenced, f.Subject.Process.Name, in.Pod, in.Job), 1)
 			}
 		}
 		id := pairs(names.IncidentStart.Labels, in.ID)

@@ -15,7 +15,7 @@ type Snapshot struct {
 	Readings []section.Readings
 
 	Findings    []gpumedic.Finding // what the readings alone conclude now
-	Incidents   []Incident         // those that are not closed
+	Incidents   []Incident         // those that are not closed, and visible: a flap is none
 	Opened      map[string]uint64  // by fault: incidents opened or opened again since the start
 	Xids        []Xid              // nil when nobody watches for Xids, empty when there was none
 	Sources     []Source
@@ -31,6 +31,7 @@ type Incident struct {
 	Occurrences int
 	Finding     gpumedic.Finding
 	Pod, Job    string // whom it hit, when that is known
+	Silenced    bool   // somebody wants no alert of it
 }
 
 // Xid counts one code on one GPU since the start.

@@ -91,6 +91,7 @@ func (p *exposition) findings(n *Node) {
 			for i := range n.GPUs {
 				if row := &n.GPUs[i]; s.GPU.Same(gpumedic.GPU{PCI: row.PCI, UUID: row.UUID, Index: row.Index}) && (s.Node == row.Node || s.Node == "" || row.Node == "") {
 					g = row
+					break
 				}
 			}
 			labels, values := p.gpu(g), []string{f.Fault, f.Severity, f.Class}

@@ -231,6 +231,8 @@ func Snapshot(now time.Time, gpus, processes int) metrics.Snapshot {
 			{ID: "i-1", State: "open", Start: now.Add(-10 * time.Minute), Occurrences: 2, Finding: oom, Pod: "train-0", Job: "7000"},
 			{ID: "i-2", State: "verifying", Start: now.Add(-20 * time.Minute), Occurrences: 1, Finding: gpumedic.Finding{
 				Fault: "gpu-fell-off-bus", Severity: gpumedic.SeverityCritical, Class: "interconnect", Action: "reboot_node", Layer: "hardware", Subject: first}},
+			{ID: "i-3", State: "open", Start: now.Add(-30 * time.Minute), Occurrences: 1, Silenced: true, Finding: gpumedic.Finding{
+				Fault: "pcie-link-degraded", Severity: gpumedic.SeverityWarning, Class: "interconnect", Action: "reseat_or_check_pcie", Layer: "hardware", Subject: first}},
 		},
 		Opened: map[string]uint64{"gpu-oom-capacity": 2, "gpu-fell-off-bus": 1},
 		Xids:   []metrics.Xid{{GPU: first.GPU, Code: 79, Count: 1, Last: now.Add(-20 * time.Minute)}},

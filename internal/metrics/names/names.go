@@ -31,7 +31,7 @@ var GPULabels = []string{"gpu", "pci", "uuid", "name"}
 var scopeLabels = map[Scope][]string{
 	GPU:     GPULabels,
 	MIG:     {"gpu", "pci", "uuid", "name", "mig_uuid", "profile", "gpu_instance", "compute_instance"},
-	Process: {"gpu", "pci", "uuid", "pid", "process", "type", "user", "container", "pod", "namespace", "job"},
+	Process: {"gpu", "pci", "uuid", "pid", "process", "type", "user", "container", "pod", "namespace", "slurm_job"},
 	Port:    {"device", "port"},
 }
 

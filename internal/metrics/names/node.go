@@ -11,8 +11,8 @@ var (
 
 	// Of incidents.
 	Incident = &Family{Name: "gpumedic_incident", Scope: GPU, Type: Gauge,
-		Labels: []string{"id", "fault", "severity", "class", "action", "state", "process", "pod", "job"},
-		Help:   "An incident that is not closed; 1 for each. The newest 100 are listed."}
+		Labels: []string{"id", "fault", "severity", "class", "action", "state", "silenced", "process", "pod", "slurm_job"},
+		Help:   "An incident that is not closed; 1 for each. The newest 100 are listed. Those that are silenced have silenced=\"yes\"."}
 	IncidentStart = &Family{Name: "gpumedic_incident_start_timestamp_seconds", Type: Gauge, Labels: []string{"id"},
 		Help: "When the incident began."}
 	IncidentOccurrences = &Family{Name: "gpumedic_incident_occurrences", Type: Gauge, Labels: []string{"id"},
