@@ -41,7 +41,6 @@ type Setting struct {
 	group int  // settings of one environment
 	cond  bool // inside a branch, loop or function
 	step  int  // commands that ran before it, to tell a sweep from a slip
-	input int
 }
 
 // Note is something that could not be followed.

@@ -284,7 +284,6 @@ func (w *walker) commands(v *yaml.Node) {
 		w.script(v)
 	case yaml.SequenceNode:
 		script := false
-		var args []string
 		for _, c := range v.Content {
 			c = resolve(c)
 			if c.Kind != yaml.ScalarNode {
@@ -292,7 +291,6 @@ func (w *walker) commands(v *yaml.Node) {
 				return
 			}
 			script = script || strings.Contains(c.Value, "\n") || shellish(c.Value)
-			args = append(args, c.Value)
 		}
 		if !script {
 			if len(v.Content) > 0 {
