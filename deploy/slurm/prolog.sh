@@ -7,7 +7,9 @@
 # baseline counts (gpumedic check --save-baseline).
 PATH=/usr/local/bin:/usr/bin:/bin
 
-set -- --quick --format nagios
+# GPUMEDIC_FLAGS: more flags, such as "--kernel-window 1h" or "--baseline FILE".
+# shellcheck disable=SC2086 # several flags are meant to be split
+set -- --quick --format nagios $GPUMEDIC_FLAGS
 [ -n "$GPUMEDIC_EXPECT" ] && set -- "$@" --expect-gpus "$GPUMEDIC_EXPECT"
 answer=$(gpumedic check "$@" 2>&1)
 status=$?

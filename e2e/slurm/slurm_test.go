@@ -139,7 +139,8 @@ const probeData = "../../internal/probe/gpu/testdata"
 func (c *cluster) gpus(scenario string) {
 	file, err := filepath.Abs(filepath.Join(probeData, "scenarios", scenario+".txt"))
 	must(c.t, err)
-	env := fmt.Sprintf("export GPUMEDIC_EXPECT=8 LD_LIBRARY_PATH=%s NVML_FAKE=%s\n", c.dir, file)
+	// The machine's own kernel log is not the fake GPUs'.
+	env := fmt.Sprintf("export GPUMEDIC_FLAGS='--kernel-window 1ms' GPUMEDIC_EXPECT=8 LD_LIBRARY_PATH=%s NVML_FAKE=%s\n", c.dir, file)
 	must(c.t, os.WriteFile(c.path("expect.new"), []byte(env), 0o644))
 	must(c.t, os.Rename(c.path("expect.new"), c.path("expect")))
 }

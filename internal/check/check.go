@@ -31,7 +31,8 @@ type Options struct {
 	// Only is the one GPU that was asked about; the zero value means the whole node.
 	Only gpumedic.GPU
 	// Window is how far back a line of the kernel log still speaks about the node as it
-	// is now; zero means the whole log. Now is the time of the readings.
+	// is now: what a GPU did last week is history unless a reading of today says the same.
+	// Zero means the whole log. Now is the time of the readings.
 	Window time.Duration
 	Now    time.Time
 	// Thresholds replace figures of the catalog's reading rules, by their names.
@@ -49,20 +50,21 @@ func Judge(ctx context.Context, cat *catalog.Catalog, inputs []source.Input, o O
 	if err != nil {
 		return nil, err
 	}
-	x, err := d.Examine(ctx, inputs, offline.Options{Lang: o.Lang})
+	read := offline.Options{Lang: o.Lang}
+	if o.Window > 0 && !o.Now.IsZero() {
+		read.Since = o.Now.Add(-o.Window)
+	}
+	x, err := d.Examine(ctx, inputs, read)
 	if err != nil {
 		return nil, err
 	}
 	if o.ExpectGPUs >= 0 && !o.Live { // the count is known only now: judge again with it
 		inputs = append(inputs[:len(inputs):len(inputs)], source.FromBytes("expected", counted(o.ExpectGPUs, len(table(x.Readings)))))
-		if x, err = d.Examine(ctx, inputs, offline.Options{Lang: o.Lang}); err != nil {
+		if x, err = d.Examine(ctx, inputs, read); err != nil {
 			return nil, err
 		}
 	}
 	n := view(x)
-	if o.Window > 0 && !o.Now.IsZero() {
-		outdate(x.Report, o.Now.Add(-o.Window))
-	}
 	seen := o.Only.IsZero() || only(n, o.Only)
 	n.Status = status(n, o)
 	if !seen {
@@ -112,18 +114,6 @@ func counted(expected, seen int) []byte {
 	w.Value("expected.gpus", expected)
 	w.Noted("attached_gpus", seen, fmt.Sprintf("counted in the recorded output, %d expected", expected))
 	return b.Bytes()
-}
-
-// outdate makes findings incidental that rest on log lines older than the window alone:
-// what a GPU did last week is history unless a reading of today says the same.
-func outdate(r *gpumedic.Report, since time.Time) {
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		last, err := time.Parse(time.RFC3339Nano, f.LastSeen)
-		if err == nil && last.Year() > 1 && last.Before(since) {
-			f.Role = gpumedic.RoleIncidental
-		}
-	}
 }
 
 // status is the node's: a fault of the node outweighs what is unknown, which outweighs a
