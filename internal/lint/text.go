@@ -2,12 +2,12 @@ package lint
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
@@ -29,10 +29,7 @@ var Formats = []string{"text", "json", "lines"}
 func (r *Result) Write(w io.Writer, format string, o Options) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", " ")
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return gpumedic.WriteJSON(w, r)
 	case "lines":
 		return r.lines(w, o)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
@@ -24,7 +25,7 @@ type History struct {
 func WriteHistory(w io.Writer, h *History, o Options) error {
 	h.Schema = "gpumedic.history/v1"
 	if o.Format == "json" {
-		return writeJSON(w, h)
+		return gpumedic.WriteJSON(w, h)
 	}
 	p := newPrinter(w, o)
 	for _, c := range h.Cards {
@@ -78,7 +79,7 @@ func vbios(c incident.Card) string {
 // WriteCards lists the cards that have a history.
 func WriteCards(w io.Writer, cards []incident.Card, o Options) error {
 	if o.Format == "json" {
-		return writeJSON(w, map[string]any{"schema": "gpumedic.cards/v1", "cards": cards})
+		return gpumedic.WriteJSON(w, map[string]any{"schema": "gpumedic.cards/v1", "cards": cards})
 	}
 	p := newPrinter(w, o)
 	if len(cards) == 0 {

@@ -47,7 +47,7 @@ func NewList(all []*incident.Incident, hidden bool, limit int) *List {
 // WriteList writes a list of incidents, the worst first in text.
 func WriteList(w io.Writer, l *List, quiet bool, o Options) error {
 	if o.Format == "json" {
-		return writeJSON(w, l)
+		return gpumedic.WriteJSON(w, l)
 	}
 	p := newPrinter(w, o)
 	p.listHead(l)
@@ -179,7 +179,7 @@ func (p *printer) marks(i *incident.Incident) []string {
 // WriteSilences lists silences.
 func WriteSilences(w io.Writer, list []incident.Silence, o Options) error {
 	if o.Format == "json" {
-		return writeJSON(w, map[string]any{"schema": "gpumedic.silences/v1", "silences": list})
+		return gpumedic.WriteJSON(w, map[string]any{"schema": "gpumedic.silences/v1", "silences": list})
 	}
 	p := newPrinter(w, o)
 	if len(list) == 0 {
@@ -201,7 +201,7 @@ func WriteSilences(w io.Writer, list []incident.Silence, o Options) error {
 // WriteStates says how incidents stand after a command.
 func WriteStates(w io.Writer, list []*incident.Incident, o Options) error {
 	if o.Format == "json" {
-		return writeJSON(w, map[string]any{"schema": "gpumedic.incidents/v1", "incidents": list})
+		return gpumedic.WriteJSON(w, map[string]any{"schema": "gpumedic.incidents/v1", "incidents": list})
 	}
 	p := newPrinter(w, o)
 	for _, i := range list {

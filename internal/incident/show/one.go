@@ -28,7 +28,7 @@ const maxEvents = 30
 func WriteOne(w io.Writer, one *One, o Options) error {
 	one.Schema = "gpumedic.incident/v1"
 	if o.Format == "json" {
-		return writeJSON(w, one)
+		return gpumedic.WriteJSON(w, one)
 	}
 	p := newPrinter(w, o)
 	i := one.Incident

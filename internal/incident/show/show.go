@@ -5,7 +5,6 @@ package show
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -30,7 +29,7 @@ type Options struct {
 }
 
 // Formats are the forms of all functions here.
-const Formats = "text or json"
+var Formats = []string{"text", "json"}
 
 type printer struct {
 	*bufio.Writer
@@ -45,13 +44,6 @@ func newPrinter(w io.Writer, o Options) *printer {
 		o.Zone = time.UTC
 	}
 	return &printer{Writer: bufio.NewWriter(w), Options: o}
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }
 
 func (p *printer) pick(en, zh string) string { return lang.Pick(p.Lang, en, zh) }
