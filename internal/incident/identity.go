@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -44,14 +45,14 @@ func identity(fault, kase, scope, layer string, s gpumedic.Subject) Identity {
 	default:
 		id.GPU = s.GPU
 		if s.GPU.IsZero() {
-			id.Where = firstOf(s.Port, s.NVSwitch)
+			id.Where = cmp.Or(s.Port, s.NVSwitch)
 		}
 	}
 	return id
 }
 
 func program(scope string, s gpumedic.Subject) string {
-	owner := firstOf(s.Container, s.Unit)
+	owner := cmp.Or(s.Container, s.Unit)
 	if scope == "job" && owner != "" {
 		return owner
 	}
@@ -77,15 +78,6 @@ func guessScope(layer string, s gpumedic.Subject) string {
 		return "port"
 	}
 	return "node"
-}
-
-func firstOf(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // Same reports whether two identities are one. No GPU equals only no GPU.

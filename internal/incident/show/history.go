@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -40,7 +41,7 @@ func WriteHistory(w io.Writer, h *History, o Options) error {
 			card = r.GPU.Serial
 			fmt.Fprintf(p, "%s %s\n", p.pick("serial", "序列号"), layout.Printable(card))
 		}
-		note := p.reason(r.Kind, p.pick(r.Text, firstOf(r.TextZH, r.Text)), r.Detail)
+		note := p.reason(r.Kind, p.pick(r.Text, cmp.Or(r.TextZH, r.Text)), r.Detail)
 		text := note
 		if r.Incident != 0 {
 			text = fmt.Sprintf(p.pick("incident %d", "事件 %d"), r.Incident) + " · " + r.Fault
@@ -62,7 +63,7 @@ func (p *printer) card(c incident.Card) {
 	if !c.Present {
 		where = p.pick("not in this node now, last in slot ", "目前不在本节点，上次位于槽位 ") + c.GPU.PCI
 	}
-	p.dots("", append([]string{firstOf(c.Name, "GPU")}, names(c.GPU)...))
+	p.dots("", append([]string{cmp.Or(c.Name, "GPU")}, names(c.GPU)...))
 	p.hang("", where)
 	if c.Driver != "" {
 		p.hang("", p.pick("driver ", "驱动 ")+c.Driver+vbios(c))

@@ -84,12 +84,12 @@ func (p *printer) listHead(l *List) {
 			if n[s] > 0 {
 				word := p.severity(s)
 				if p.Lang != "zh" && s != gpumedic.SeverityCritical {
-					word = plural(n[s], word)
+					word = lang.Plural(n[s], word)
 				}
 				parts = append(parts, fmt.Sprintf("%d %s", n[s], word))
 			}
 		}
-		head = fmt.Sprintf(p.pick("%d open %s: %s", "%d 个未关闭的%s：%s"), open, p.pick(plural(open, "incident"), "事件"), strings.Join(parts, p.pick(", ", "，")))
+		head = fmt.Sprintf(p.pick("%d open %s: %s", "%d 个未关闭的%s：%s"), open, p.pick(lang.Plural(open, "incident"), "事件"), strings.Join(parts, p.pick(", ", "，")))
 	}
 	p.verdict(lang.Say(p.Lang, word), colour, head)
 }
@@ -105,13 +105,6 @@ func (p *printer) verdict(word, colour, text string) {
 		}
 		fmt.Fprintln(p, l)
 	}
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 func worstFirst(list []*incident.Incident) []*incident.Incident {
