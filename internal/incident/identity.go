@@ -107,25 +107,11 @@ func SameGPU(a, b gpumedic.GPU) bool {
 	return false
 }
 
-// fillGPU adds the names that b knows to a.
-func fillGPU(a *gpumedic.GPU, b gpumedic.GPU) bool {
-	before := *a
-	if a.UUID == "" {
-		a.UUID = b.UUID
-	}
-	if a.Serial == "" {
-		a.Serial = b.Serial
-	}
-	if b.PCI != "" {
-		a.PCI = b.PCI // a card may have been moved
-	}
-	if a.Index == nil {
-		a.Index = b.Index
-	}
-	if a.Minor == nil {
-		a.Minor = b.Minor
-	}
-	return before != *a
+// fillGPU adds the names that b knows to a. A card may have been moved: the address is
+// that of b.
+func fillGPU(a *gpumedic.GPU, b gpumedic.GPU) {
+	a.PCI = cmp.Or(b.PCI, a.PCI)
+	a.Join(b)
 }
 
 // key orders identities, so that numbers do not depend on the order of an answer.
