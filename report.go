@@ -1,5 +1,10 @@
 package gpumedic
 
+import (
+	"encoding/json"
+	"io"
+)
+
 // Schema is the name of the JSON form of a Report. Fields are only ever added.
 const Schema = "gpumedic.report/v1"
 
@@ -201,4 +206,13 @@ func (r *Report) ExitStatus() int {
 		}
 	}
 	return ExitWarning
+}
+
+// WriteJSON writes any answer in the form that all have: one object, indented by a space,
+// with < and > as they are.
+func WriteJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }

@@ -2,6 +2,7 @@ package gpumedic
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -99,6 +100,21 @@ func (g GPU) Same(b GPU) bool {
 		return *g.Index == *b.Index
 	}
 	return false
+}
+
+// ParseGPU reads the name by which a person means a GPU: index, PCI address in any
+// spelling, or UUID.
+func ParseGPU(s string) (GPU, error) {
+	if n, err := strconv.Atoi(s); err == nil && n >= 0 && n < 4096 {
+		return GPU{Index: &n}, nil
+	}
+	if len(s) > 4 && strings.EqualFold(s[:4], "GPU-") {
+		return GPU{UUID: "GPU-" + strings.ToLower(s[4:])}, nil
+	}
+	if p := NormalPCI(s); p != "" {
+		return GPU{PCI: p}, nil
+	}
+	return GPU{}, fmt.Errorf("read GPU %q: want an index, a PCI address or a UUID", s)
 }
 
 // Join adds the names that g lacks and b has.

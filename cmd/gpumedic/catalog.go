@@ -22,35 +22,25 @@ func (c *cli) catalogCmd() *cobra.Command {
 		Example: `  gpumedic catalog list
   gpumedic catalog show gpu-fell-off-bus --lang zh
   gpumedic catalog test ./my-catalog         # prove your own rules`,
-		Args: cobra.NoArgs,
+		Args: aVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	var dir, language string
-	cmd.PersistentFlags().StringVar(&dir, "catalog", "", "add or override entries from `DIR`")
-	cmd.PersistentFlags().StringVar(&language, "lang", "", "en or zh (default: from the locale)")
-	cmd.AddCommand(c.catalogList(&dir, &language), c.catalogShow(&dir, &language), c.catalogTest())
+	var f answerFlags
+	f.add(cmd.PersistentFlags())
+	cmd.AddCommand(c.catalogList(&f), c.catalogShow(&f), c.catalogTest(&f))
 	return cmd
 }
 
-func (c *cli) langAndCatalog(language, dir string) (string, *catalog.Catalog, error) {
-	l, err := outputLang(language)
-	if err != nil {
-		return "", nil, err
-	}
-	cat, err := c.loadCatalog(dir)
-	return l, cat, err
-}
-
-func (c *cli) catalogList(dir, language *string) *cobra.Command {
+func (c *cli) catalogList(f *answerFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "list all faults with layer, severity and first action", Args: cobra.NoArgs,
+		Use: "list [flags]", Short: "list all faults with layer, severity and first action", Args: noArgs,
 		Example: "  gpumedic catalog list | grep hardware",
 		RunE: func(*cobra.Command, []string) error {
-			l, cat, err := c.langAndCatalog(*language, *dir)
+			l, cat, err := f.read(c)
 			if err != nil {
 				return err
 			}
-			return c.deliver("", func(w io.Writer) error {
+			return c.deliver(f.out, func(w io.Writer) error {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				for _, id := range cat.FaultIDs() {
 					f := cat.Faults[id]
@@ -62,30 +52,30 @@ func (c *cli) catalogList(dir, language *string) *cobra.Command {
 	}
 }
 
-func (c *cli) catalogShow(dir, language *string) *cobra.Command {
+func (c *cli) catalogShow(f *answerFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "show one fault: evidence, causes, remedies, sources",
+		Use: "show [flags] ID", Short: "show one fault: evidence, causes, remedies, sources",
 		Example: "  gpumedic catalog show row-remap-failure",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(errors.New("read arguments: one fault id is needed"), "gpumedic catalog list shows the ids")
 			}
-			l, cat, err := c.langAndCatalog(*language, *dir)
+			l, cat, err := f.read(c)
 			if err != nil {
 				return err
 			}
-			f := cat.Faults[args[0]]
-			if f == nil {
+			fault := cat.Faults[args[0]]
+			if fault == nil {
 				return usage(fmt.Errorf("read fault %q: not in the catalog", args[0]), "gpumedic catalog list shows the ids")
 			}
-			return c.deliver("", func(w io.Writer) error { return catalogdoc.Page(w, cat, f, l) })
+			return c.deliver(f.out, func(w io.Writer) error { return catalogdoc.Page(w, cat, fault, l) })
 		},
 	}
 }
 
-func (c *cli) catalogTest() *cobra.Command {
+func (c *cli) catalogTest(f *answerFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "test [DIR]", Short: "check entries and run their examples and cases",
+		Use: "test [flags] [DIR]", Short: "check entries and run their examples and cases",
 		Long: `test checks the form and the sense of every entry, then runs each matcher's
 examples and near misses and each fault's cases through the same path as
 diagnose. Without DIR it tests the catalog that ships in the program.
@@ -110,7 +100,7 @@ exit status: 0 all hold, 2 something fails, 64 the folder cannot be read`,
 				}
 			} else if p := catalog.Validate(fsys, part, whole); len(p) > 0 {
 				c.status = gpumedic.ExitFault
-				return c.deliver("", func(w io.Writer) error { _, err := fmt.Fprintln(w, p.Error()); return err })
+				return c.deliver(f.out, func(w io.Writer) error { _, err := fmt.Fprintln(w, p.Error()); return err })
 			}
 			r, err := catalogtest.Run(cmd.Context(), whole, part, fsys)
 			if err != nil {
@@ -119,7 +109,7 @@ exit status: 0 all hold, 2 something fails, 64 the folder cannot be read`,
 			if len(r.Failures) > 0 {
 				c.status = gpumedic.ExitFault
 			}
-			return c.deliver("", func(w io.Writer) error { return printTest(w, r) })
+			return c.deliver(f.out, func(w io.Writer) error { return printTest(w, r) })
 		},
 	}
 }

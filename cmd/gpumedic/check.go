@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/check"
 	"github.com/gpumedic/gpumedic/internal/child"
@@ -25,7 +27,7 @@ import (
 )
 
 type checkFlags struct {
-	format, lang, out, catalog   string
+	answerFlags
 	from                         []string
 	record, diff, gpu            string
 	saveBaseline                 bool
@@ -63,13 +65,10 @@ report, a folder that --record wrote, or any tool output that diagnose reads.`,
   gpumedic check --format prometheus --out /var/lib/node_exporter/gpumedic.prom
 
 exit status: 0 healthy, 1 warning, 2 fault, 3 unknown, 64 usage error`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.check(cmd, args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.check(cmd, args, &f) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.format, "format", "text", report.NodeFormats)
-	fl.StringVar(&f.lang, "lang", "", "en or zh (default: from the locale)")
-	fl.StringVar(&f.out, "out", "", "write the answer to `FILE`")
-	fl.StringVar(&f.catalog, "catalog", "", "add or override catalog entries from `DIR`")
+	f.add(fl, report.NodeFormats...)
 	fl.StringArrayVar(&f.from, "from", nil, "judge the recorded output in `PATH` instead of this node (repeatable; - is standard input)")
 	fl.StringVar(&f.record, "record", "", "keep all that was read in the folder `DIR`")
 	fl.StringVar(&f.diff, "diff", "", "compare the recorded `OLD` with the recorded NEW that follows")
@@ -83,24 +82,39 @@ exit status: 0 healthy, 1 warning, 2 fault, 3 unknown, 64 usage error`,
 	fl.BoolVar(&f.env, "env", false, "look through this environment's settings too (see gpumedic lint)")
 	fl.BoolVar(&f.quick, "quick", false, "only what decides fitness, for a prolog or a probe")
 	fl.BoolVar(&f.all, "all", false, "the findings in full, incidental ones too")
-	fl.BoolVar(&f.quiet, "quiet", false, "the verdict line and the exit status")
+	quietFlag(fl, &f.quiet)
 	fl.DurationVar(&f.callDeadline, "call-timeout", 5*time.Second, "how long one driver call may take")
 	fl.DurationVar(&f.total, "timeout", 30*time.Second, "how long all driver calls together may take")
 	fl.DurationVar(&f.history, "kernel-window", 24*time.Hour, "how far back kernel messages count for the node as it is now (0: since boot)")
-	cmd.MarkFlagsMutuallyExclusive("from", "record")
-	cmd.MarkFlagsMutuallyExclusive("from", "diff")
 	return cmd
 }
 
-func (c *cli) check(cmd *cobra.Command, args []string, f checkFlags) error {
-	language, err := outputLang(f.lang)
-	if err != nil {
+// sense refuses flags that do not go together or make no sense, before anything is read.
+func (f *checkFlags) sense(cmd *cobra.Command, args []string) error {
+	switch {
+	case f.diff == "" && len(args) > 0:
+		return usage(fmt.Errorf("read arguments: %q is too much", args[0]), "recorded output is named with --from")
+	case f.expect < -1:
+		return usage(fmt.Errorf("read --expect-gpus: %d is negative", f.expect), "0 means a node without GPUs")
+	}
+	return cmp.Or(
+		// a baseline is of this node, as it is now
+		apart(cmd, "from", "record", "diff", "baseline", "save-baseline"),
+		apart(cmd, "diff", "record", "baseline", "save-baseline", "gpu", "env"),
+		atLeast(time.Millisecond, "call-timeout", f.callDeadline),
+		atLeast(time.Millisecond, "timeout", f.total),
+		atLeast(0, "kernel-window", f.history),
+	)
+}
+
+func (c *cli) check(cmd *cobra.Command, args []string, f *checkFlags) error {
+	if err := f.sense(cmd, args); err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"text", "json", "markdown", "md", "nagios", "prometheus"}, f.format) {
-		return usage(fmt.Errorf("read --format: unknown format %q", f.format), "formats are "+report.NodeFormats)
+	if f.diff != "" {
+		f.formats = report.DiffFormats
 	}
-	cat, err := c.loadCatalog(f.catalog)
+	language, cat, err := f.read(c)
 	if err != nil {
 		return err
 	}
@@ -111,22 +125,16 @@ func (c *cli) check(cmd *cobra.Command, args []string, f checkFlags) error {
 	if err != nil {
 		return err
 	}
-	tty, width := terminal(c.out)
-	if f.out != "" {
-		tty, width = false, 0
-	}
-	ro := report.Options{Lang: language, Color: colour(tty), Width: width, All: f.all, Quiet: f.quiet}
+	color, width := f.screen(c)
+	ro := report.Options{Lang: language, Color: color, Width: width, All: f.all, Quiet: f.quiet}
 	o := check.Options{Lang: language, ExpectGPUs: f.expect, Thresholds: thresholds}
 	if f.gpu != "" {
-		if o.Only, err = check.ParseGPU(f.gpu); err != nil {
+		if o.Only, err = gpumedic.ParseGPU(f.gpu); err != nil {
 			return usage(err, "nvidia-smi -L lists the GPUs")
 		}
 	}
 	if f.diff != "" {
 		return c.checkDiff(cmd.Context(), cat, args, f, ro)
-	}
-	if len(args) > 0 {
-		return usage(fmt.Errorf("read arguments: %q", args), "recorded output is named with --from")
 	}
 	var n *report.Node
 	if len(f.from) > 0 {
@@ -145,7 +153,7 @@ func (c *cli) check(cmd *cobra.Command, args []string, f checkFlags) error {
 }
 
 // checkFrom judges recorded output.
-func (c *cli) checkFrom(ctx context.Context, cat *catalog.Catalog, f checkFlags, o check.Options) (*report.Node, error) {
+func (c *cli) checkFrom(ctx context.Context, cat *catalog.Catalog, f *checkFlags, o check.Options) (*report.Node, error) {
 	inputs, done, err := check.Recorded(ctx, f.from, source.ExpandOptions{Stdin: c.in}, host.Options{Tables: cat.Tables()})
 	if err != nil {
 		return nil, usage(err, "check the path")
@@ -158,7 +166,7 @@ func (c *cli) checkFrom(ctx context.Context, cat *catalog.Catalog, f checkFlags,
 }
 
 // checkLive reads and judges this node.
-func (c *cli) checkLive(ctx context.Context, cat *catalog.Catalog, f checkFlags, o check.Options) (*report.Node, error) {
+func (c *cli) checkLive(ctx context.Context, cat *catalog.Catalog, f *checkFlags, o check.Options) (*report.Node, error) {
 	base, err := f.readBaseline()
 	if err != nil {
 		return nil, err
@@ -171,7 +179,7 @@ func (c *cli) checkLive(ctx context.Context, cat *catalog.Catalog, f checkFlags,
 	})
 	if f.record != "" {
 		if err := snap.Save(f.record); err != nil {
-			return nil, hinted{err, "name a folder that can be written", 74}
+			return nil, hinted{err, "name a folder that can be written", gpumedic.ExitOutput}
 		}
 	}
 	n, err := check.Judge(ctx, cat, snap.Inputs(), o)
@@ -183,7 +191,7 @@ func (c *cli) checkLive(ctx context.Context, cat *catalog.Catalog, f checkFlags,
 		b := check.BaselineOf(n)
 		b.Taken = o.Now.UTC().Truncate(time.Second)
 		if err := b.Save(f.baseline); err != nil {
-			return nil, hinted{err, "name a file that can be written with --baseline", 74}
+			return nil, hinted{err, "name a file that can be written with --baseline", gpumedic.ExitOutput}
 		}
 		n.Notes = append(n.Notes, fmt.Sprintf("baseline of %d GPUs saved in %s", len(b.GPUs), f.baseline))
 	}
@@ -205,7 +213,7 @@ func (f *checkFlags) readBaseline() (*check.Baseline, error) {
 	return b, nil
 }
 
-func (c *cli) checkDiff(ctx context.Context, cat *catalog.Catalog, args []string, f checkFlags, ro report.Options) error {
+func (c *cli) checkDiff(ctx context.Context, cat *catalog.Catalog, args []string, f *checkFlags, ro report.Options) error {
 	if len(args) != 1 {
 		return usage(errors.New("read --diff: two recordings are compared"), "gpumedic check --diff OLD NEW")
 	}

@@ -16,9 +16,9 @@ import (
 )
 
 type diagnoseFlags struct {
-	format, lang, out, catalog string
-	since, until, node         string
-	all, quiet                 bool
+	answerFlags
+	since, until, node string
+	all, quiet         bool
 }
 
 func (c *cli) diagnoseCmd() *cobra.Command {
@@ -39,43 +39,31 @@ host=path names the node of an input. The kind is found from the content.`,
   gpumedic diagnose --lang zh --format markdown kern.log   # for a ticket
 
 exit status: 0 no fault, 1 warning, 2 fault, 3 unknown, 64 usage error`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.diagnose(cmd, args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.diagnose(cmd, args, &f) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.format, "format", "text", "text, json or markdown")
-	fl.StringVar(&f.lang, "lang", "", "en or zh (default: from the locale)")
-	fl.StringVar(&f.out, "out", "", "write the report to `FILE`")
-	fl.StringVar(&f.catalog, "catalog", "", "add or override catalog entries from `DIR`")
+	f.add(fl, report.Formats...)
 	fl.StringVar(&f.since, "since", "", "only what happened at or after this `TIME` (RFC 3339 or 2006-01-02 15:04:05)")
 	fl.StringVar(&f.until, "until", "", "only what happened before this `TIME`")
 	fl.StringVar(&f.node, "node", "", "`NAME` of the node where the log does not say")
 	fl.BoolVar(&f.all, "all", false, "incidental findings, alternatives and myths too")
-	fl.BoolVar(&f.quiet, "quiet", false, "no details: the verdict line and the exit status")
+	quietFlag(fl, &f.quiet)
 	return cmd
 }
 
-func (c *cli) diagnose(cmd *cobra.Command, args []string, f diagnoseFlags) error {
+func (c *cli) diagnose(cmd *cobra.Command, args []string, f *diagnoseFlags) error {
 	if len(args) == 0 {
 		return usage(errors.New("read input: none given"), "gpumedic diagnose FILE, or - for standard input")
 	}
-	language, err := outputLang(f.lang)
+	language, cat, err := f.read(c)
 	if err != nil {
 		return err
-	}
-	switch f.format {
-	case "text", "json", "markdown", "md":
-	default:
-		return usage(fmt.Errorf("read --format: unknown format %q", f.format), "formats are text, json and markdown")
 	}
 	o := offline.Options{Lang: language}
-	if o.Since, err = readTime("--since", f.since); err != nil {
+	if o.Since, err = readTime("since", f.since, time.UTC); err != nil {
 		return err
 	}
-	if o.Until, err = readTime("--until", f.until); err != nil {
-		return err
-	}
-	cat, err := c.loadCatalog(f.catalog)
-	if err != nil {
+	if o.Until, err = readTime("until", f.until, time.UTC); err != nil {
 		return err
 	}
 	d, err := offline.New(cat)
@@ -96,25 +84,10 @@ func (c *cli) diagnose(cmd *cobra.Command, args []string, f diagnoseFlags) error
 	if cmd.Context().Err() != nil {
 		r.Notes = append(r.Notes, "interrupted: the report is of what was read so far")
 	}
-	tty, width := terminal(c.out)
-	if f.out != "" {
-		tty, width = false, 0
-	}
-	ro := report.Options{Lang: language, Color: colour(tty), Width: width, All: f.all, Quiet: f.quiet}
+	color, width := f.screen(c)
+	ro := report.Options{Lang: language, Color: color, Width: width, All: f.all, Quiet: f.quiet}
 	c.status = r.ExitStatus()
 	return c.deliver(f.out, func(w io.Writer) error { return report.Write(w, r, f.format, ro) })
-}
-
-func readTime(flag, s string) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.Parse(layout, strings.TrimSpace(s)); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, usage(fmt.Errorf("read %s: cannot read time %q", flag, s), "write 2006-01-02T15:04:05Z or 2006-01-02 15:04:05 (UTC)")
 }
 
 // loadCatalog is the embedded catalog, with a user's folder on top when given.
@@ -130,7 +103,7 @@ func (c *cli) loadCatalog(dir string) (*catalog.Catalog, error) {
 		return cat, nil
 	}
 	if err := cat.Overlay(dir); err != nil {
-		return nil, usage(err, "gpumedic catalog test "+dir+" checks the folder")
+		return nil, usage(err, "a folder as docs/adding-a-fault.md describes; gpumedic catalog test DIR checks it")
 	}
 	return cat, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/replace"
 )
 
 // pack writes all that is known of the tests to one archive, for whoever decides about the
@@ -58,5 +59,5 @@ func (s *session) pack(path string, r *gpumedic.Report) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	return replaceFile(path, b.Bytes())
+	return replace.File(path, b.Bytes())
 }

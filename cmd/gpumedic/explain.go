@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/explain"
 )
 
 func (c *cli) explainCmd() *cobra.Command {
-	var format, language, dir string
+	var f answerFlags
 	cmd := &cobra.Command{
-		Use:   "explain WHAT",
+		Use:   "explain [flags] WHAT",
 		Short: "what an Xid, an error code, an exit code, a setting or a fault means, and what to do",
 		Long: `explain tells what a code, a fault or a log line means: class, causes, action,
 what it follows, what is often said about it and wrong, sources.
@@ -30,12 +30,14 @@ a setting (NCCL_IB_DISABLE), a fault id, a whole log line, or free words.`,
   gpumedic explain NCCL_IB_DISABLE
   gpumedic explain row-remap-failure
   gpumedic explain 掉卡
-  gpumedic explain --format json sxid 20034`,
+  gpumedic explain --format json sxid 20034
+
+exit status: 0 known, 64 nothing known by that name, or a usage error`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(errors.New("read arguments: nothing to explain"), "for example: gpumedic explain xid 94")
 			}
-			l, cat, err := c.langAndCatalog(language, dir)
+			l, cat, err := f.read(c)
 			if err != nil {
 				return err
 			}
@@ -46,27 +48,19 @@ a setting (NCCL_IB_DISABLE), a fault id, a whole log line, or free words.`,
 			if err != nil {
 				return err
 			}
-			return c.deliver("", func(w io.Writer) error { return writePage(w, &page, format) })
+			return c.deliver(f.out, func(w io.Writer) error { return writePage(w, &page, f.format) })
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text or json")
-	cmd.Flags().StringVar(&language, "lang", "", "en or zh (default: from the locale)")
-	cmd.Flags().StringVar(&dir, "catalog", "", "add or override catalog entries from `DIR`")
+	f.add(cmd.Flags(), "text", "json")
 	return cmd
 }
 
 func writePage(w io.Writer, p *explain.Page, format string) error {
-	switch format {
-	case "text":
-		_, err := io.WriteString(w, p.Text())
-		return err
-	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", " ")
-		e.SetEscapeHTML(false)
-		return e.Encode(p)
+	if format == "json" {
+		return gpumedic.WriteJSON(w, p)
 	}
-	return usage(fmt.Errorf("read --format: unknown format %q", format), "formats are text and json")
+	_, err := io.WriteString(w, p.Text())
+	return err
 }
 
 // exitCodes lets "explain -9" and "explain exit -11" through: a number behind a dash,

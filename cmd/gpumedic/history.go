@@ -17,7 +17,7 @@ import (
 func (c *cli) historyCmd() *cobra.Command {
 	var f storeFlags
 	cmd := &cobra.Command{
-		Use:   "history [SERIAL|UUID|SLOT]",
+		Use:   "history [flags] [SERIAL|UUID|SLOT]",
 		Short: "what happened to a card, or in a slot",
 		Long: `history tells the life of a GPU by serial number or UUID, through all slots it was
 in, or of a slot by PCI address, with all cards that were in it: inserted, moved,
@@ -25,7 +25,10 @@ removed, faults, repairs, tests, driver and firmware changes.
 Without an argument it lists the cards.`,
 		Example: `  gpumedic history                           # the cards
   gpumedic history 1650123400017
-  gpumedic history 3b:00.0 --format json`,
+  gpumedic history 3b:00.0 --format json
+
+exit status: 0 shown, 3 nothing is known, or the store could not be read, 64 usage
+error`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage(errors.New("read arguments: one card or slot at a time"), "gpumedic history lists the cards")
@@ -36,7 +39,7 @@ Without an argument it lists the cards.`,
 					return storeError(err)
 				}
 				if len(args) == 0 {
-					return c.deliver("", func(w io.Writer) error { return show.WriteCards(w, cards, o) })
+					return c.deliver(f.out, func(w io.Writer) error { return show.WriteCards(w, cards, o) })
 				}
 				rows, err := s.History(cmd.Context(), args[0])
 				if err != nil {
@@ -47,7 +50,7 @@ Without an argument it lists the cards.`,
 					return hinted{fmt.Errorf("find history of %q: nothing is known", args[0]), "gpumedic history lists the cards", gpumedic.ExitUnknown}
 				}
 				h := &show.History{Name: args[0], Cards: cards, Rows: rows}
-				return c.deliver("", func(w io.Writer) error { return show.WriteHistory(w, h, o) })
+				return c.deliver(f.out, func(w io.Writer) error { return show.WriteHistory(w, h, o) })
 			})
 		},
 	}

@@ -20,15 +20,14 @@ import (
 
 // storeFlags are those of every verb on the store.
 type storeFlags struct {
-	store, format, lang, catalog string
+	answerFlags
+	store string
 }
 
 func (f *storeFlags) add(cmd *cobra.Command) {
 	fl := cmd.PersistentFlags()
 	fl.StringVar(&f.store, "store", store.DefaultPath, "`FILE` of the incidents")
-	fl.StringVar(&f.format, "format", "text", show.Formats)
-	fl.StringVar(&f.lang, "lang", "", "en or zh (default: from the locale)")
-	fl.StringVar(&f.catalog, "catalog", "", "add or override catalog entries from `DIR`")
+	f.answerFlags.add(fl, show.Formats...)
 }
 
 func (c *cli) incidentsCmd() *cobra.Command {
@@ -45,7 +44,7 @@ after its last occurrence; --force closes it without, with a reason that is kept
   gpumedic incidents ack 7 --why "on it"
   gpumedic incidents close 7                 # after gpumedic verify 7
   gpumedic incidents silence --gpu 3b:00.0 --for 2h --why "riser swap"`,
-		Args: cobra.NoArgs,
+		Args: aVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	f.add(cmd)
@@ -58,7 +57,7 @@ func (c *cli) incidentsList(f *storeFlags) *cobra.Command {
 	var closed, all, quiet bool
 	var limit int
 	cmd := &cobra.Command{
-		Use: "list", Short: "open incidents, the worst first", Args: noArgs,
+		Use: "list [flags]", Short: "open incidents, the worst first", Args: noArgs,
 		Example: `  gpumedic incidents list
   gpumedic incidents list --closed --gpu 3b:00.0
   gpumedic incidents list --format json | jq '.incidents[].fault'
@@ -66,6 +65,9 @@ func (c *cli) incidentsList(f *storeFlags) *cobra.Command {
 exit status: 0 none open, 1 warnings open, 2 faults open, 3 the store could not
 be read, 64 usage error`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return usage(fmt.Errorf("read --limit: %d is negative", limit), "0 shows all")
+			}
 			return c.readStore(cmd.Context(), f, func(s *store.Store, o show.Options) error {
 				filter.Closed, filter.Hidden = closed, true
 				list, err := s.List(cmd.Context(), filter)
@@ -74,14 +76,14 @@ be read, 64 usage error`,
 				}
 				l := show.NewList(list, all, limit)
 				c.status = l.Status
-				return c.deliver("", func(w io.Writer) error { return show.WriteList(w, l, quiet, o) })
+				return c.deliver(f.out, func(w io.Writer) error { return show.WriteList(w, l, quiet, o) })
 			})
 		},
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&closed, "closed", false, "closed ones too")
 	fl.BoolVar(&all, "all", false, "those too that have not lasted long enough to be told")
-	fl.BoolVar(&quiet, "quiet", false, "the first line and the exit status")
+	quietFlag(fl, &quiet)
 	fl.StringVar(&filter.Fault, "fault", "", "those of one fault `ID`")
 	fl.StringVar(&filter.Node, "node", "", "those of one `NODE`")
 	fl.StringVar(&filter.GPU, "gpu", "", "those of one `GPU`: PCI address, UUID, serial or index")
@@ -91,19 +93,22 @@ be read, 64 usage error`,
 
 func (c *cli) incidentsShow(f *storeFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "one incident: evidence, steps, verifications, time line",
-		Example: "  gpumedic incidents show 7 --lang zh",
+		Use: "show [flags] ID", Short: "one incident: evidence, steps, verifications, time line",
+		Example: `  gpumedic incidents show 7 --lang zh
+
+exit status: 0 closed, 1 an open warning, 2 an open fault, 3 the store could not
+be read, 64 usage error`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ids, err := incidentIDs(args, 1)
 			if err != nil {
 				return err
 			}
-			return c.readStore(cmd.Context(), f, func(s *store.Store, o show.Options) error { return c.showOne(cmd.Context(), s, ids[0], o) })
+			return c.readStore(cmd.Context(), f, func(s *store.Store, o show.Options) error { return c.showOne(cmd.Context(), f, s, ids[0], o) })
 		},
 	}
 }
 
-func (c *cli) showOne(ctx context.Context, s *store.Store, id int64, o show.Options) error {
+func (c *cli) showOne(ctx context.Context, f *storeFlags, s *store.Store, id int64, o show.Options) error {
 	i, err := s.Incident(ctx, id)
 	if err != nil {
 		return storeError(err)
@@ -117,21 +122,18 @@ func (c *cli) showOne(ctx context.Context, s *store.Store, id int64, o show.Opti
 		return storeError(err)
 	}
 	c.status = incident.ExitStatus([]*incident.Incident{i})
-	return c.deliver("", func(w io.Writer) error {
+	return c.deliver(f.out, func(w io.Writer) error {
 		return show.WriteOne(w, &show.One{Incident: i, Events: events, Verifications: checks}, o)
 	})
 }
 
 func (c *cli) showOptions(f *storeFlags) (show.Options, error) {
-	if f.format != "text" && f.format != "json" {
-		return show.Options{}, usage(fmt.Errorf("read --format: unknown format %q", f.format), "formats are "+show.Formats)
-	}
-	l, cat, err := c.langAndCatalog(f.lang, f.catalog)
+	l, cat, err := f.read(c)
 	if err != nil {
 		return show.Options{}, err
 	}
-	tty, width := terminal(c.out)
-	return show.Options{Lang: l, Format: f.format, Color: colour(tty), Width: width, Catalog: cat, Zone: time.Local}, nil
+	color, width := f.screen(c)
+	return show.Options{Lang: l, Format: f.format, Color: color, Width: width, Catalog: cat, Zone: time.Local}, nil
 }
 
 // readStore opens the store for reading.
@@ -176,8 +178,11 @@ func storeError(err error) error {
 
 // incidentIDs reads numbers; most is how many are taken, 0 for any.
 func incidentIDs(args []string, most int) ([]int64, error) {
-	if len(args) == 0 || most > 0 && len(args) > most {
+	switch {
+	case len(args) == 0:
 		return nil, usage(errors.New("read arguments: the number of an incident is needed"), "gpumedic incidents list shows them")
+	case most > 0 && len(args) > most:
+		return nil, usage(fmt.Errorf("read arguments: %q is too much, one incident at a time", args[most]), "gpumedic incidents list shows them")
 	}
 	var out []int64
 	for _, a := range args {
@@ -201,11 +206,4 @@ func person() string {
 		return u.Username
 	}
 	return "uid " + strconv.Itoa(os.Getuid())
-}
-
-func noArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage(fmt.Errorf("read arguments: %q", args), "")
-	}
-	return nil
 }

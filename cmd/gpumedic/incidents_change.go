@@ -21,7 +21,7 @@ type whoWhy struct{ who, why string }
 
 func (w *whoWhy) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.who, "who", "", "`NAME` for the record (default: you)")
-	cmd.Flags().StringVar(&w.why, "why", "", "reason for the record")
+	cmd.Flags().StringVar(&w.why, "why", "", "the reason, as a `TEXT` for the record")
 }
 
 func (w *whoWhy) name() string {
@@ -34,8 +34,11 @@ func (w *whoWhy) name() string {
 func (c *cli) incidentsAck(f *storeFlags) *cobra.Command {
 	var w whoWhy
 	cmd := &cobra.Command{
-		Use: "ack ID...", Short: "say that you have seen it",
-		Example: `  gpumedic incidents ack 7 --why "on it"`,
+		Use: "ack [flags] ID...", Short: "say that you have seen it",
+		Example: `  gpumedic incidents ack 7 --why "on it"
+
+exit status: 0 done, 3 the store could not be read, 64 usage error, 74 it could
+not be written`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.change(cmd.Context(), f, args, func(st *incident.Step, id int64) error { return st.Ack(id, w.name(), w.why) })
 		},
@@ -48,11 +51,14 @@ func (c *cli) incidentsClose(f *storeFlags) *cobra.Command {
 	var w whoWhy
 	var force bool
 	cmd := &cobra.Command{
-		Use: "close ID...", Short: "close what is repaired and verified",
+		Use: "close [flags] ID...", Short: "close what is repaired and verified",
 		Long: `close ends an incident when a verification has passed and it has not come back
 since. --force ends it without; the reason of --why is kept and shown.`,
 		Example: `  gpumedic incidents close 7
-  gpumedic incidents close 7 --force --why "card went back to the vendor"`,
+  gpumedic incidents close 7 --force --why "card went back to the vendor"
+
+exit status: 0 done, 3 the store could not be read, 64 usage error, 74 it could
+not be written`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.change(cmd.Context(), f, args, func(st *incident.Step, id int64) error { return st.Close(id, force, w.name(), w.why) })
 		},
@@ -65,8 +71,11 @@ since. --force ends it without; the reason of --why is kept and shown.`,
 func (c *cli) incidentsReopen(f *storeFlags) *cobra.Command {
 	var w whoWhy
 	cmd := &cobra.Command{
-		Use: "reopen ID...", Short: "take a closed incident up again",
-		Example: `  gpumedic incidents reopen 7 --why "the riser was not it"`,
+		Use: "reopen [flags] ID...", Short: "take a closed incident up again",
+		Example: `  gpumedic incidents reopen 7 --why "the riser was not it"
+
+exit status: 0 done, 3 the store could not be read, 64 usage error, 74 it could
+not be written`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.change(cmd.Context(), f, args, func(st *incident.Step, id int64) error { return st.Reopen(id, w.name(), w.why) })
 		},
@@ -101,7 +110,7 @@ func (c *cli) change(ctx context.Context, f *storeFlags, args []string, do func(
 			}
 			list = append(list, i)
 		}
-		return c.deliver("", func(w io.Writer) error { return show.WriteStates(w, list, o) })
+		return c.deliver(f.out, func(w io.Writer) error { return show.WriteStates(w, list, o) })
 	})
 }
 
@@ -113,14 +122,17 @@ func (c *cli) incidentsSilence(f *storeFlags) *cobra.Command {
 	var end int64
 	var all bool
 	cmd := &cobra.Command{
-		Use: "silence", Short: "no notification for a while; without flags: list silences", Args: noArgs,
+		Use: "silence [flags]", Short: "no notification for a while; without flags: list silences", Args: noArgs,
 		Long: `silence keeps notifications quiet about incidents that match all of --fault, --gpu
 and --node, for a time and with a reason. The incidents go on as before: they are
 listed, counted in the exit status, and told when the silence ends.`,
 		Example: `  gpumedic incidents silence --gpu 3b:00.0 --for 2h --why "riser swap"
   gpumedic incidents silence --fault 'ecc-*' --node node7 --until 2026-12-24T08:00:00Z --why RMA
   gpumedic incidents silence                 # list
-  gpumedic incidents silence --end 3`,
+  gpumedic incidents silence --end 3
+
+exit status: 0 done, 3 the store could not be read, 64 usage error, 74 it could
+not be written`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			x.Who, x.Why = w.name(), w.why
 			adding := x.Fault != "" || x.GPU != "" || x.Node != ""
@@ -160,12 +172,7 @@ func silenceEnd(now time.Time, span time.Duration, until string) (time.Time, err
 	case span != 0:
 		return now.Add(span), nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, until, time.Local); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, usage(fmt.Errorf("read --until: %q is no time", until), "for example 2026-12-24T08:00:00Z")
+	return readTime("until", until, time.Local)
 }
 
 func (c *cli) silence(ctx context.Context, f *storeFlags, do func(*incident.Step) (int64, error), en, zh string) error {
@@ -186,11 +193,11 @@ func (c *cli) silence(ctx context.Context, f *storeFlags, do func(*incident.Step
 			}
 			for _, x := range list {
 				if x.ID == id {
-					return c.deliver("", func(w io.Writer) error { return show.WriteSilences(w, []incident.Silence{x}, o) })
+					return c.deliver(f.out, func(w io.Writer) error { return show.WriteSilences(w, []incident.Silence{x}, o) })
 				}
 			}
 		}
-		return c.deliver("", func(w io.Writer) error {
+		return c.deliver(f.out, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, lang.Pick(o.Lang, "silence %d %s\n", "静默 %d %s\n"), id, lang.Pick(o.Lang, en, zh))
 			return err
 		})
@@ -212,7 +219,7 @@ func (c *cli) listSilences(ctx context.Context, f *storeFlags, ended bool) error
 		if err != nil {
 			return storeError(err)
 		}
-		return c.deliver("", func(w io.Writer) error { return show.WriteSilences(w, list, o) })
+		return c.deliver(f.out, func(w io.Writer) error { return show.WriteSilences(w, list, o) })
 	})
 }
 

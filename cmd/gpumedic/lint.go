@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,10 +18,10 @@ import (
 )
 
 func (c *cli) lintCmd() *cobra.Command {
-	var format, language, dir, out string
+	var f answerFlags
 	var env, quiet bool
 	cmd := &cobra.Command{
-		Use:   "lint FILE|DIR|- ...",
+		Use:   "lint [flags] FILE|DIR|-...",
 		Short: "find settings that do nothing, do harm or stop the job, in scripts, images and manifests",
 		Long: `lint looks for environment variables of CUDA, NCCL, PyTorch, TensorFlow, JAX,
 vLLM and others that are misspelt, renamed, removed, left over from a diagnosis,
@@ -32,24 +31,21 @@ wrong, what to write instead, and the source.
 FILE is a shell or batch script, Dockerfile, compose file, manifest of Kubernetes,
 .env file, Python program, notebook, systemd unit, JSON file, or the environment of
 a process (/proc/PID/environ). The kind is told from the content. DIR is walked for
-such files.
-
-Exit status: 0 nothing to change, 1 warnings, 2 a setting that stops the job,
-3 could not read, 64 usage.`,
+such files.`,
 		Example: `  gpumedic lint train.sbatch
   gpumedic lint Dockerfile k8s/                  # an image and its manifests
   kubectl get pod trainer-0 -o yaml | gpumedic lint -
   gpumedic lint --env                            # the environment of this shell
   gpumedic lint /proc/4711/environ               # of a running process
-  gpumedic lint --format lines . | grep error    # one line each, for editors and CI`,
+  gpumedic lint --format lines . | grep error    # one line each, for editors and CI
+
+exit status: 0 nothing to change, 1 warning, 2 a setting that stops the job,
+3 unknown, 64 usage error`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && !env {
 				return usage(errors.New("read arguments: nothing to look through"), "for example: gpumedic lint train.sh, or gpumedic lint --env")
 			}
-			if !slices.Contains(lint.Formats, format) {
-				return usage(fmt.Errorf("read --format: unknown format %q", format), "formats are text, json and lines")
-			}
-			l, cat, err := c.langAndCatalog(language, dir)
+			l, cat, err := f.read(c)
 			if err != nil {
 				return err
 			}
@@ -57,23 +53,17 @@ Exit status: 0 nothing to change, 1 warnings, 2 a setting that stops the job,
 			if err != nil {
 				return err
 			}
-			tty, width := terminal(c.out)
-			if out != "" {
-				tty, width = false, 0
-			}
+			color, width := f.screen(c)
 			c.status = r.ExitStatus()
-			return c.deliver(out, func(w io.Writer) error {
-				return r.Write(w, format, lint.Options{Lang: l, Color: colour(tty), Width: width, Quiet: quiet})
+			return c.deliver(f.out, func(w io.Writer) error {
+				return r.Write(w, f.format, lint.Options{Lang: l, Color: color, Width: width, Quiet: quiet})
 			})
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&format, "format", "text", "text, json or lines (file:line: message)")
-	f.StringVar(&language, "lang", "", "en or zh (default: from the locale)")
-	f.StringVar(&out, "out", "", "write to `FILE`, whole or not at all")
-	f.StringVar(&dir, "catalog", "", "add or override catalog entries from `DIR`")
-	f.BoolVar(&env, "env", false, "look through the environment of this process")
-	f.BoolVarP(&quiet, "quiet", "q", false, "print the verdict line only")
+	fl := cmd.Flags()
+	f.add(fl, lint.Formats...)
+	fl.BoolVar(&env, "env", false, "look through the environment of this process")
+	quietFlag(fl, &quiet)
 	return cmd
 }
 

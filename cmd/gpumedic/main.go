@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -65,13 +64,25 @@ lines that prove it. It needs no GPU and no network to read a log.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       offline.Version(),
-		Args:          cobra.NoArgs,
+		Args:          aVerb,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err, "") })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(fmt.Errorf("read flags: %w", err), cmd.CommandPath()+" --help shows them")
+	})
 	root.AddCommand(c.diagnoseCmd(), c.checkCmd(), c.lintCmd(), c.explainCmd(), c.catalogCmd(), c.incidentsCmd(), c.historyCmd())
 	root.AddCommand(c.memtestCmd(), c.stressCmd(), c.bandwidthCmd())
 	root.AddCommand(c.plannedCmds()...)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() { // cobra's own, in the words of the others
+		switch cmd.Name() {
+		case "help":
+			cmd.Short = "help about a verb"
+		case "completion":
+			cmd.Short = "write the script that completes verbs and flags in a shell"
+		}
+	}
 	return root
 }
 
@@ -98,8 +109,6 @@ func (c *cli) fail(err error) int {
 	var h hinted
 	if errors.As(err, &h) {
 		status, hint = h.status, h.hint
-	} else if strings.HasPrefix(err.Error(), "unknown command") {
-		hint = "gpumedic --help shows the verbs and examples"
 	}
 	fmt.Fprintf(c.err, "gpumedic: error: %s\n", err)
 	if hint != "" {

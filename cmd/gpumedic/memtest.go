@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,12 +31,12 @@ free memory is. Clocks, power limits and modes are never changed.`,
 
 exit status: 0 passed, 1 warning, 2 fault, 3 not tested or not to the end, 64 usage error`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			err := cmp.Or(apart(cmd, "quick", "soak", "fade"), atLeast(0, "soak", soak), atLeast(0, "fade", fade))
+			if err != nil {
+				return err
+			}
 			mode := burn.ModeFull
 			switch {
-			case quick && (soak > 0 || fade > 0):
-				return usage(errors.New("read flags: --quick goes with neither --soak nor --fade"), "")
-			case soak < 0 || fade < 0:
-				return usage(errors.New("read flags: a duration is negative"), "write 30s, 10m, 1h")
 			case quick:
 				mode = burn.ModeQuick
 			case soak > 0:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,15 +26,15 @@ Clocks, power limits and modes are never changed.`,
 
 exit status: 0 passed, 1 warning, 2 fault, 3 not tested or not to the end, 64 usage error`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if duration < time.Second {
-				return usage(errors.New("read --duration: less than a second"), "write 30s, 10m, 1h")
+			if err := atLeast(time.Second, "duration", duration); err != nil {
+				return err
 			}
 			return c.runTests(cmd, args, &f, testRun{task: burn.TaskStress, options: func(pci string) any {
 				return burn.StressOptions{PCI: pci, Duration: duration}
 			}})
 		},
 	}
-	cmd.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
+	cmd.Flags().DurationVar(&duration, "duration", time.Minute, "how long to keep each GPU busy")
 	f.add(cmd)
 	return cmd
 }

@@ -72,15 +72,14 @@ func (s *session) choose(ctx context.Context) ([]testGPU, error) {
 
 // pick finds a GPU by PCI address, index or UUID.
 func pick(all []testGPU, name string) (testGPU, error) {
-	pci := gpumedic.NormalPCI(name)
-	index, err := strconv.Atoi(name)
+	want, err := gpumedic.ParseGPU(name)
+	if err != nil {
+		return testGPU{}, usage(err, "nvidia-smi -L lists the GPUs")
+	}
 	for _, g := range all {
-		if pci != "" && g.PCI == pci || err == nil && g.index != nil && *g.index == index || strings.EqualFold(g.UUID, name) {
+		if want.Same(gpumedic.GPU{PCI: g.PCI, UUID: g.UUID, Index: g.index}) {
 			return g, nil
 		}
-	}
-	if pci == "" && err != nil && !strings.HasPrefix(name, "GPU-") {
-		return testGPU{}, usage(fmt.Errorf("read --gpu %q: want a PCI address, an index or a UUID", name), "nvidia-smi -L lists the GPUs")
 	}
 	return testGPU{}, usage(fmt.Errorf("find GPU %s: not among the %d that were found", name, len(all)), "nvidia-smi -L lists the GPUs; CUDA_VISIBLE_DEVICES hides some")
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -25,22 +24,20 @@ import (
 
 // testFlags are common to memtest, stress and bandwidth.
 type testFlags struct {
-	format, lang, out, catalog, report string
-	gpus                               []string
-	shared, quiet, all                 bool
-	call                               time.Duration
+	answerFlags
+	report             string
+	gpus               []string
+	shared, quiet, all bool
+	call               time.Duration
 }
 
 func (f *testFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
+	f.answerFlags.add(fl, report.Formats...)
 	fl.StringArrayVar(&f.gpus, "gpu", nil, "test this `GPU`: PCI address, index or UUID (repeatable; default: all)")
 	fl.BoolVar(&f.shared, "force-shared", false, "test GPUs with processes on them too, in their free memory")
 	fl.StringVar(&f.report, "report", "", "write an evidence package to `FILE` (.tar.gz)")
-	fl.StringVar(&f.format, "format", "text", "text, json or markdown")
-	fl.StringVar(&f.lang, "lang", "", "en or zh (default: from the locale)")
-	fl.StringVar(&f.out, "out", "", "write the report to `FILE`")
-	fl.StringVar(&f.catalog, "catalog", "", "add or override catalog entries from `DIR`")
-	fl.BoolVar(&f.quiet, "quiet", false, "the verdict line and the exit status")
+	quietFlag(fl, &f.quiet)
 	fl.BoolVar(&f.all, "all", false, "incidental findings, alternatives and myths too")
 	fl.DurationVar(&f.call, "call-timeout", time.Minute, "give up on a driver call after so long")
 }
@@ -74,19 +71,12 @@ type session struct {
 
 func (c *cli) runTests(cmd *cobra.Command, args []string, f *testFlags, run testRun) error {
 	if len(args) > 0 {
-		return usage(fmt.Errorf("read arguments: %q", args), "a GPU is named with --gpu")
+		return usage(fmt.Errorf("read arguments: %q is too much", args[0]), "a GPU is named with --gpu")
 	}
-	language, err := outputLang(f.lang)
-	if err != nil {
+	if err := atLeast(time.Second, "call-timeout", f.call); err != nil { // a pass over the memory of a slow card takes that long
 		return err
 	}
-	if !slices.Contains([]string{"text", "json", "markdown", "md"}, f.format) {
-		return usage(fmt.Errorf("read --format: unknown format %q", f.format), "formats are text, json and markdown")
-	}
-	if f.call < time.Second {
-		return usage(errors.New("read --call-timeout: less than a second"), "a pass over the memory of a slow card takes a second")
-	}
-	cat, err := c.loadCatalog(f.catalog)
+	language, cat, err := f.read(c)
 	if err != nil {
 		return err
 	}
@@ -106,11 +96,8 @@ func (c *cli) runTests(cmd *cobra.Command, args []string, f *testFlags, run test
 		}
 		r.Notes = append(r.Notes, "evidence package: "+f.report)
 	}
-	tty, width := terminal(c.out)
-	if f.out != "" {
-		tty, width = false, 0
-	}
-	ro := report.Options{Lang: language, Color: colour(tty), Width: width, All: f.all, Quiet: f.quiet}
+	color, width := f.screen(c)
+	ro := report.Options{Lang: language, Color: color, Width: width, All: f.all, Quiet: f.quiet}
 	return c.deliver(f.out, func(w io.Writer) error { return report.Write(w, r, f.format, ro) })
 }
 

@@ -3,15 +3,14 @@ package check
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/gpumedic/gpumedic/internal/probe"
+	"github.com/gpumedic/gpumedic/internal/replace"
 	"github.com/gpumedic/gpumedic/internal/report"
 )
 
@@ -85,27 +84,10 @@ func (b *Baseline) Save(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("write baseline: %w", err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".baseline-*")
-	if err != nil {
-		return fmt.Errorf("write baseline: %w", err)
-	}
-	_, werr := tmp.Write(append(data, '\n'))
-	err = errors.Join(werr, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, ignoreMissing(os.Remove(tmp.Name())))
-		return fmt.Errorf("write baseline: %w", err)
+	if err := replace.File(path, append(data, '\n')); err != nil {
+		return fmt.Errorf("write baseline %s: %w", path, err)
 	}
 	return nil
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // writeExpected adds to a readings document what the user expects: the number of GPUs,

@@ -34,7 +34,7 @@ func (w *world) action(h *hypothesis, lost []loss) (action, why string) {
 			break
 		}
 	}
-	if a, s := w.driverVerdict(h); a != "" && h.rule.Layer != "software" && strongerThan(a, action) {
+	if a, s := w.driverVerdict(h); a != "" && h.rule.Layer != "software" && givesWay(action) {
 		said := strings.ReplaceAll(s.Field("recovery"), "_", " ")
 		return a, fmt.Sprintf(text(w.lang, "the driver's own verdict (%s) at %s:%d", "驱动自己的结论（%s），见 %s:%d"),
 			said, s.Evidence.Input, s.Evidence.Line)
@@ -52,8 +52,8 @@ func (w *world) action(h *hypothesis, lost []loss) (action, why string) {
 	return action, why
 }
 
-// strongerThan: the verdict does not undo hands-on steps that a reset cannot replace.
-func strongerThan(verdict, action string) bool {
+// givesWay: the driver's verdict does not undo hands-on steps that a reset cannot replace.
+func givesWay(action string) bool {
 	switch action {
 	case "check_power_cooling", "reseat_or_check_pcie", "replace_gpu", "fix_config", "reinstall_driver":
 		return false

@@ -37,8 +37,7 @@ func (i *Incident) gap(v *sight, now time.Time) time.Duration {
 }
 
 // count adds what a sight counts beyond what was counted of it already.
-func (s *Step) count(i *Incident, v *sight, o *Observation) bool {
-	before, first, last, mark := i.Count, i.First, i.Last, i.Mark
+func (s *Step) count(i *Incident, v *sight, o *Observation) {
 	switch {
 	case i.Mark.Run == o.Run && i.Count > 0:
 		i.Count += max(0, v.count-i.Mark.Count)
@@ -54,7 +53,6 @@ func (s *Step) count(i *Incident, v *sight, o *Observation) bool {
 	if v.last.After(i.Last) {
 		i.Last = v.last
 	}
-	return before != i.Count || mark != i.Mark || !first.Equal(i.First) || !last.Equal(i.Last)
 }
 
 // absorb takes counts, evidence, names and victims of a sight into the incident; no

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -44,14 +45,14 @@ func identity(fault, kase, scope, layer string, s gpumedic.Subject) Identity {
 	default:
 		id.GPU = s.GPU
 		if s.GPU.IsZero() {
-			id.Where = firstOf(s.Port, s.NVSwitch)
+			id.Where = cmp.Or(s.Port, s.NVSwitch)
 		}
 	}
 	return id
 }
 
 func program(scope string, s gpumedic.Subject) string {
-	owner := firstOf(s.Container, s.Unit)
+	owner := cmp.Or(s.Container, s.Unit)
 	if scope == "job" && owner != "" {
 		return owner
 	}
@@ -77,15 +78,6 @@ func guessScope(layer string, s gpumedic.Subject) string {
 		return "port"
 	}
 	return "node"
-}
-
-func firstOf(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // Same reports whether two identities are one. No GPU equals only no GPU.
@@ -115,25 +107,11 @@ func SameGPU(a, b gpumedic.GPU) bool {
 	return false
 }
 
-// fillGPU adds the names that b knows to a.
-func fillGPU(a *gpumedic.GPU, b gpumedic.GPU) bool {
-	before := *a
-	if a.UUID == "" {
-		a.UUID = b.UUID
-	}
-	if a.Serial == "" {
-		a.Serial = b.Serial
-	}
-	if b.PCI != "" {
-		a.PCI = b.PCI // a card may have been moved
-	}
-	if a.Index == nil {
-		a.Index = b.Index
-	}
-	if a.Minor == nil {
-		a.Minor = b.Minor
-	}
-	return before != *a
+// fillGPU adds the names that b knows to a. A card may have been moved: the address is
+// that of b.
+func fillGPU(a *gpumedic.GPU, b gpumedic.GPU) {
+	a.PCI = cmp.Or(b.PCI, a.PCI)
+	a.Join(b)
 }
 
 // key orders identities, so that numbers do not depend on the order of an answer.

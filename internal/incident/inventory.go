@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/gpumedic/gpumedic"
@@ -128,7 +129,7 @@ func (s *Step) compareCard(old Card, c *Card) (changed bool) {
 func (s *Step) card(c Card, kind string, why text, detail map[string]any) {
 	s.History = append(s.History, HistoryRow{At: s.now, Node: c.Node, GPU: c.GPU, Kind: kind, Text: why.en, TextZH: why.zh, Detail: detail})
 	if kind == KindMoved || kind == KindRemoved || kind == KindInserted {
-		told := say("GPU %s %s: %s", "GPU %s %s：%s", c.GPU, firstOf(c.GPU.Serial, c.GPU.UUID), why)
+		told := say("GPU %s %s: %s", "GPU %s %s：%s", c.GPU, cmp.Or(c.GPU.Serial, c.GPU.UUID), why)
 		s.Changes = append(s.Changes, Change{At: s.now, Kind: kind, Who: Self, Why: told.en, WhyZH: told.zh})
 		for _, id := range s.ids() {
 			if i := s.book.Incidents[id]; i.Live() && i.Subject.Node == c.Node && sameCard(i.Subject.GPU, c.GPU) {
@@ -157,5 +158,5 @@ func (s *Step) Test(node string, g gpumedic.GPU, name, result, note string, deta
 	for k, v := range detail {
 		d[k] = v
 	}
-	s.History = append(s.History, HistoryRow{At: s.now, Node: node, GPU: g, Kind: KindTest, Text: firstOf(note, name+": "+result), Detail: d})
+	s.History = append(s.History, HistoryRow{At: s.now, Node: node, GPU: g, Kind: KindTest, Text: cmp.Or(note, name+": "+result), Detail: d})
 }

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -24,7 +25,7 @@ func say(en, zh string, args ...any) text {
 	}
 	return text{
 		en: fmt.Sprintf(en, pick(func(t text) string { return t.en })...),
-		zh: fmt.Sprintf(zh, pick(func(t text) string { return firstOf(t.zh, t.en) })...),
+		zh: fmt.Sprintf(zh, pick(func(t text) string { return cmp.Or(t.zh, t.en) })...),
 	}
 }
 

@@ -13,6 +13,14 @@ func Pick(l, en, zh string) string {
 	return en
 }
 
+// Plural is an English word for so many.
+func Plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
 // Word is a label of the output.
 type Word int
 
@@ -36,6 +44,7 @@ const (
 	UnexplainedHint
 	In
 	CouldNotRead
+	Note
 	NothingRead
 	Alternatives
 	Myths
@@ -65,6 +74,7 @@ var words = map[Word][2]string{
 	UnexplainedHint: {"abnormal, but no known fault explains it: keep the line and report it", "异常，但没有已知故障能解释：请保留原文并上报"},
 	In:              {"in", "历时"},
 	CouldNotRead:    {"problem", "问题"},
+	Note:            {"note", "说明"},
 	NothingRead:     {"nothing could be read", "没有可读取的内容"},
 	Alternatives:    {"weighed and rejected", "已排除"},
 	Myths:           {"often said, but wrong", "常见误解"},

@@ -4,6 +4,7 @@
 package layout
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -197,3 +198,21 @@ func Pad(s string, n int) string {
 
 // Head is the longest start of a text that fits n cells.
 func Head(s string, n int) string { return s[:cutCells(s, n)] }
+
+// Thousands writes 800000 as 800,000.
+func Thousands(n int) string {
+	s := strconv.Itoa(n)
+	digits := strings.TrimPrefix(s, "-")
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return s[:len(s)-len(strings.TrimPrefix(s, "-"))] + digits
+}
+
+// Paint puts a colour code around a text; a form without colour leaves it as it is.
+func Paint(color bool, code, s string) string {
+	if !color || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}

@@ -2,12 +2,12 @@ package lint
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
@@ -29,10 +29,7 @@ var Formats = []string{"text", "json", "lines"}
 func (r *Result) Write(w io.Writer, format string, o Options) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", " ")
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return gpumedic.WriteJSON(w, r)
 	case "lines":
 		return r.lines(w, o)
 	}
@@ -53,17 +50,18 @@ func (r *Result) lines(w io.Writer, o Options) error {
 	}
 	for _, in := range r.Inputs {
 		for _, p := range in.Problems {
-			fmt.Fprintf(b, "%s: %s\n", in.Name, p)
+			fmt.Fprintf(b, "%s: %s\n", layout.Printable(in.Name), layout.Printable(p))
 		}
 	}
 	return b.Flush()
 }
 
 func place(f *Finding) string {
+	name := layout.Printable(f.Input)
 	if f.Line == 0 {
-		return f.Input
+		return name
 	}
-	return fmt.Sprintf("%s:%d", f.Input, f.Line)
+	return fmt.Sprintf("%s:%d", name, f.Line)
 }
 
 func sentence(f *Finding, l string) string {
@@ -85,12 +83,7 @@ type printer struct {
 
 func (p *printer) pick(en, zh string) string { return lang.Pick(p.Lang, en, zh) }
 
-func (p *printer) paint(code, s string) string {
-	if !p.Color || s == "" {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
+func (p *printer) paint(code, s string) string { return layout.Paint(p.Color, code, s) }
 
 func (p *printer) result(r *Result) {
 	p.verdict(r)

@@ -226,7 +226,7 @@ func (w *walker) env(key, v *yaml.Node) {
 			if w.compose && value.Tag == "!!bool" {
 				s.form = composeBool
 			}
-			w.add(w.scalar(s, value))
+			w.add(scalar(s))
 		}
 	case yaml.SequenceNode:
 		for _, c := range v.Content {
@@ -238,7 +238,7 @@ func (w *walker) env(key, v *yaml.Node) {
 func (w *walker) envItem(via string, c *yaml.Node) {
 	if c.Kind == yaml.ScalarNode {
 		if name, value, ok := cutAssign(c.Value); ok {
-			w.add(w.scalar(Setting{Name: name, Value: value, Known: true, Line: w.line(c), Via: via, scope: w.scope()}, c))
+			w.add(scalar(Setting{Name: name, Value: value, Known: true, Line: w.line(c), Via: via, scope: w.scope()}))
 		}
 		return
 	}
@@ -255,7 +255,7 @@ func (w *walker) envItem(via string, c *yaml.Node) {
 			if w.k8s && v.Kind == yaml.ScalarNode && v.Tag != "!!str" && v.Tag != "!!null" {
 				s.form = k8sType
 			}
-			s = w.scalar(s, v)
+			s = scalar(s)
 		}
 	}
 	s.Via, s.scope = via, w.scope()
@@ -263,7 +263,7 @@ func (w *walker) envItem(via string, c *yaml.Node) {
 }
 
 // scalar: Kubernetes puts $(NAME) into values, compose ${NAME:-text}.
-func (w *walker) scalar(s Setting, v *yaml.Node) Setting {
+func scalar(s Setting) Setting {
 	if strings.Contains(s.Value, "$") {
 		s.Known = false
 		if inner, ok := strings.CutPrefix(s.Value, "${"); ok && strings.HasSuffix(inner, "}") {

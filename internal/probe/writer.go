@@ -94,6 +94,3 @@ func clean(s string) string {
 	}, s)
 	return strings.TrimSpace(strings.ReplaceAll(s, "  # ", " # "))
 }
-
-// OneLine makes any text fit a value.
-func OneLine(s string) string { return clean(s) }

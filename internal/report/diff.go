@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -35,17 +34,17 @@ type Change struct {
 	Delta   *float64 `json:"delta,omitempty"`
 }
 
-// WriteDiff writes a diff as text or JSON.
+// DiffFormats are the forms of WriteDiff.
+var DiffFormats = []string{"text", "json"}
+
+// WriteDiff writes a diff in one of [DiffFormats].
 func WriteDiff(w io.Writer, d *Diff, format string, o Options) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", " ")
-		e.SetEscapeHTML(false)
-		return e.Encode(d)
+		return gpumedic.WriteJSON(w, d)
 	case "text", "":
 	default:
-		return fmt.Errorf("write diff: unknown format %q (text or json)", format)
+		return fmt.Errorf("write diff: unknown format %q", format)
 	}
 	if o.Width == 0 {
 		o.Width = 80

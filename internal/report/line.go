@@ -225,9 +225,4 @@ func unpainted(s string) string {
 	}
 }
 
-func (p *printer) paint(code, s string) string {
-	if !p.Color || s == "" {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
+func (p *printer) paint(code, s string) string { return layout.Paint(p.Color, code, s) }

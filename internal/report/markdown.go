@@ -40,6 +40,9 @@ func Markdown(w io.Writer, r *gpumedic.Report, o Options) error {
 			fmt.Fprintf(p, "- %s `%s`: %s\n", p.say(lang.CouldNotRead), code(in.Name), pr)
 		}
 	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(p, "- %s: %s\n", p.say(lang.Note), n)
+	}
 	fmt.Fprintf(p, "\n_gpumedic %s_\n", r.Tool.Version)
 	return p.Flush()
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -64,7 +63,7 @@ type Unread struct {
 }
 
 // NodeFormats are the forms of WriteNode.
-const NodeFormats = "text, json, markdown, nagios or prometheus"
+var NodeFormats = []string{"text", "json", "markdown", "nagios", "prometheus"}
 
 // WriteNode writes a check's answer. Prometheus is the text form of a node exporter's
 // textfile collector; nagios is the one line and the performance data of a plugin.
@@ -73,18 +72,15 @@ func WriteNode(w io.Writer, n *Node, format string, o Options) error {
 	case "text", "":
 		return nodeText(w, printableNode(n), o)
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", " ")
-		e.SetEscapeHTML(false)
-		return e.Encode(n)
-	case "markdown", "md":
+		return gpumedic.WriteJSON(w, n)
+	case "markdown":
 		return nodeMarkdown(w, printableNode(n), o)
 	case "nagios":
 		return nagios(w, printableNode(n), o)
 	case "prometheus":
 		return prometheus(w, n)
 	}
-	return fmt.Errorf("write check: unknown format %q (%s)", format, NodeFormats)
+	return fmt.Errorf("write check: unknown format %q", format)
 }
 
 func printableNode(n *Node) *Node {

@@ -48,7 +48,7 @@ func summary(n *Node, o Options) string {
 	if node := nodeName(n); node != "" {
 		where = lang.Pick(o.Lang, "node ", "节点 ") + node + lang.Pick(o.Lang, ": ", "：")
 	}
-	gpus := strconv.Itoa(len(n.GPUs)) + lang.Pick(o.Lang, plural(len(n.GPUs), " GPU"), " 块 GPU")
+	gpus := strconv.Itoa(len(n.GPUs)) + lang.Pick(o.Lang, lang.Plural(len(n.GPUs), " GPU"), " 块 GPU")
 	if len(n.GPUs) == 0 {
 		gpus = lang.Pick(o.Lang, "no GPU seen", "未见 GPU")
 	}
@@ -59,7 +59,7 @@ func summary(n *Node, o Options) string {
 	case len(shown) > 1:
 		return where + fmt.Sprintf(lang.Pick(o.Lang, "%s, %d problems; first: %s", "%s，%d 个问题；首要：%s"), gpus, len(shown), shown[0].Headline)
 	case n.Status == gpumedic.ExitUnknown && len(n.Unread) > 0:
-		return where + fmt.Sprintf(lang.Pick(o.Lang, "%s, %d %s could not be read", "%s，%d 项读数%s无法读取"), gpus, len(n.Unread), lang.Pick(o.Lang, plural(len(n.Unread), "reading"), ""))
+		return where + fmt.Sprintf(lang.Pick(o.Lang, "%s, %d %s could not be read", "%s，%d 项读数%s无法读取"), gpus, len(n.Unread), lang.Pick(o.Lang, lang.Plural(len(n.Unread), "reading"), ""))
 	case n.Status == gpumedic.ExitUnknown && len(n.Unexplained) > 0:
 		return where + gpus + lang.Pick(o.Lang, ", abnormal signals that no known fault explains", "，存在已知故障无法解释的异常信号")
 	case n.Status == gpumedic.ExitUnknown && n.Outputs == 0:
@@ -79,13 +79,6 @@ func incomplete(inputs []gpumedic.InputInfo) bool {
 		}
 	}
 	return false
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 // nodeName is the node when all rows are of one.
@@ -174,7 +167,7 @@ func (p *printer) unread(list []Unread) {
 
 func (p *printer) nodeFooter(n *Node) {
 	fmt.Fprintln(p)
-	foot := fmt.Sprintf(lang.Pick(p.Lang, "%s readings from %s", "%s 项读数，来自 %s"), thousands(n.Readings), sources(n.Inputs, p.Lang))
+	foot := fmt.Sprintf(lang.Pick(p.Lang, "%s readings from %s", "%s 项读数，来自 %s"), layout.Thousands(n.Readings), sources(n.Inputs, p.Lang))
 	if n.Took > 0 {
 		foot += fmt.Sprintf(lang.Pick(p.Lang, ", %.2f s", "，%.2f 秒"), n.Took)
 	}
@@ -185,7 +178,7 @@ func (p *printer) nodeFooter(n *Node) {
 		}
 	}
 	for _, note := range n.Notes {
-		p.hanging("  ", lang.Pick(p.Lang, "note  ", "说明  "), note)
+		p.hanging("  ", p.say(lang.Note)+"  ", note)
 	}
 }
 

@@ -4,7 +4,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -22,25 +21,20 @@ type Options struct {
 	Quiet bool // the verdict line only
 }
 
-// Write writes a report in a format: text, json or markdown.
+// Formats are the forms of Write.
+var Formats = []string{"text", "json", "markdown"}
+
+// Write writes a report in one of [Formats].
 func Write(w io.Writer, r *gpumedic.Report, format string, o Options) error {
 	switch format {
 	case "text", "":
 		return Text(w, printable(r), o)
 	case "json":
-		return JSON(w, r)
-	case "markdown", "md":
+		return gpumedic.WriteJSON(w, r)
+	case "markdown":
 		return Markdown(w, printable(r), o)
 	}
-	return fmt.Errorf("write report: unknown format %q (text, json or markdown)", format)
-}
-
-// JSON writes the contract's form: one object, indented, never escaping < and >.
-func JSON(w io.Writer, r *gpumedic.Report) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
+	return fmt.Errorf("write report: unknown format %q", format)
 }
 
 // printable is a copy of a report in which nothing that a log, a file name or a

@@ -127,10 +127,10 @@ func (p *printer) footer(r *gpumedic.Report) {
 		lines += in.Lines
 	}
 	fmt.Fprintln(p)
-	foot := fmt.Sprintf(lang.Pick(p.Lang, "read %d %s, %s lines", "已读取 %d %s，%s 行"), len(r.Inputs), p.inputs(len(r.Inputs)), thousands(lines))
+	foot := fmt.Sprintf(lang.Pick(p.Lang, "read %d %s, %s lines", "已读取 %d 个%s，%s 行"), len(r.Inputs), lang.Pick(p.Lang, lang.Plural(len(r.Inputs), "input"), "输入"), layout.Thousands(lines))
 	if r.Verdict == gpumedic.VerdictNoFault || r.Verdict == gpumedic.VerdictUnknown {
 		if first, last := spanOf(r.Inputs); first != "" {
-			foot += fmt.Sprintf(", %s … %s", first, last)
+			foot += fmt.Sprintf(lang.Pick(p.Lang, ", %s … %s", "，%s … %s"), first, last)
 		}
 	}
 	fmt.Fprintln(p, p.paint("2", "  "+foot))
@@ -140,18 +140,8 @@ func (p *printer) footer(r *gpumedic.Report) {
 		}
 	}
 	for _, n := range r.Notes {
-		p.hanging("  ", "note  ", n)
+		p.hanging("  ", p.say(lang.Note)+"  ", n)
 	}
-}
-
-func (p *printer) inputs(n int) string {
-	switch {
-	case p.Lang == "zh":
-		return "个输入"
-	case n == 1:
-		return "input"
-	}
-	return "inputs"
 }
 
 func spanOf(inputs []gpumedic.InputInfo) (first, last string) {
@@ -164,12 +154,4 @@ func spanOf(inputs []gpumedic.InputInfo) (first, last string) {
 		}
 	}
 	return first, last
-}
-
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -58,14 +58,14 @@ func (e *email) send(ctx context.Context, b *batch, s *secrets) error {
 		return smtpFailure("greeting", err, tryLater)
 	}
 	defer c.Close()
-	if err := e.login(c, conf, host, s); err != nil {
+	if err := e.login(c, conf, s); err != nil {
 		return err
 	}
 	return e.transfer(c, b)
 }
 
 // login protects the connection and says who we are.
-func (e *email) login(c *smtp.Client, conf *tls.Config, host string, s *secrets) error {
+func (e *email) login(c *smtp.Client, conf *tls.Config, s *secrets) error {
 	if name, err := os.Hostname(); err == nil && name != "" {
 		if err := c.Hello(name); err != nil {
 			return smtpFailure("EHLO", err, misconfigured)

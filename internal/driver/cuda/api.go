@@ -46,7 +46,6 @@ type api struct {
 	copyPeerAsync    func(dst Ptr, dstCtx handle, src Ptr, srcCtx handle, n uint64, stream handle) Result
 	memsetD32Async   func(Ptr, uint32, uint64, handle) Result
 	moduleLoadDataEx func(mod *handle, image *byte, n uint32, options *uint32, values *uintptr) Result
-	moduleUnload     func(handle) Result
 	moduleGetFunc    func(*handle, handle, *byte) Result
 	funcSetAttribute func(handle, int32, int32) Result
 	launchKernel     func(f handle, gx, gy, gz, bx, by, bz, shared uint32, stream handle, params, extra unsafe.Pointer) Result
@@ -57,7 +56,6 @@ type api struct {
 	eventRecord      func(handle, handle) Result
 	eventSync        func(handle) Result
 	eventElapsed     func(*float32, handle, handle) Result
-	eventDestroy     func(handle) Result
 }
 
 // bind fills the table. All of these functions are in every driver that runs on a
@@ -98,7 +96,6 @@ func (a *api) bind(l *driver.Library) error {
 		{&a.copyPeerAsync, "cuMemcpyPeerAsync"},
 		{&a.memsetD32Async, "cuMemsetD32Async"},
 		{&a.moduleLoadDataEx, "cuModuleLoadDataEx"},
-		{&a.moduleUnload, "cuModuleUnload"},
 		{&a.moduleGetFunc, "cuModuleGetFunction"},
 		{&a.funcSetAttribute, "cuFuncSetAttribute"},
 		{&a.launchKernel, "cuLaunchKernel"},
@@ -109,7 +106,6 @@ func (a *api) bind(l *driver.Library) error {
 		{&a.eventRecord, "cuEventRecord"},
 		{&a.eventSync, "cuEventSynchronize"},
 		{&a.eventElapsed, "cuEventElapsedTime"},
-		{&a.eventDestroy, "cuEventDestroy_v2"},
 	} {
 		if err := l.Bind(f.fn, f.symbol); err != nil {
 			return fmt.Errorf("bind %s: %w", l.Name, err)

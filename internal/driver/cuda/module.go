@@ -50,11 +50,6 @@ func (c *Context) Load(name, ptx string) (*Module, error) {
 	return m, nil
 }
 
-// Unload gives the module's memory back.
-func (m *Module) Unload() error {
-	return m.c.do("cuModuleUnload", func() Result { return m.c.drv.api.moduleUnload(m.h) })
-}
-
 // Function finds a kernel by its name.
 func (m *Module) Function(name string) (*Function, error) {
 	f := &Function{c: m.c, Name: name}

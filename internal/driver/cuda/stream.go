@@ -127,8 +127,3 @@ func (e *Event) Since(start *Event) (time.Duration, error) {
 	err := e.c.do("cuEventElapsedTime", func() Result { return e.c.drv.api.eventElapsed(&ms, start.h, e.h) })
 	return time.Duration(float64(ms) * float64(time.Millisecond)), err
 }
-
-// Destroy gives the event back.
-func (e *Event) Destroy() error {
-	return e.c.do("cuEventDestroy_v2", func() Result { return e.c.drv.api.eventDestroy(e.h) })
-}

@@ -71,12 +71,6 @@ const (
 	FabricCompleted    = 3
 )
 
-// Policies of nvmlPerfPolicyType_t.
-const (
-	PolicyPower     = 0
-	PolicySyncBoost = 2
-)
-
 // Reasons of nvmlClocksEventReasons.
 const (
 	ReasonGPUIdle           uint64 = 0x1

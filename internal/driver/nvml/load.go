@@ -50,11 +50,6 @@ func (n *NVML) EventReasons(d Device) (uint64, error) {
 	return value[uint64](n, d, "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
 }
 
-// Violation is how long a policy has held the clocks down.
-func (n *NVML) Violation(d Device, policy uint32) (ViolationTime, error) {
-	return chosen[ViolationTime](n, d, policy, "nvmlDeviceGetViolationStatus")
-}
-
 // FanSpeed is the intended speed of the fans in percent.
 func (n *NVML) FanSpeed(d Device) (uint32, error) {
 	return value[uint32](n, d, "nvmlDeviceGetFanSpeed")

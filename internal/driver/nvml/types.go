@@ -72,9 +72,6 @@ type RemappedRows struct {
 // RowRemapperHistogram is nvmlRowRemapperHistogramValues_t.
 type RowRemapperHistogram struct{ Max, High, Partial, Low, None uint32 }
 
-// ViolationTime is nvmlViolationTime_t.
-type ViolationTime struct{ ReferenceMicroseconds, Nanoseconds uint64 }
-
 // FieldValue is nvmlFieldValue_t.
 type FieldValue struct {
 	FieldID, ScopeID       uint32

@@ -1,11 +1,13 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
@@ -24,7 +26,7 @@ type History struct {
 func WriteHistory(w io.Writer, h *History, o Options) error {
 	h.Schema = "gpumedic.history/v1"
 	if o.Format == "json" {
-		return writeJSON(w, h)
+		return gpumedic.WriteJSON(w, h)
 	}
 	p := newPrinter(w, o)
 	for _, c := range h.Cards {
@@ -39,7 +41,7 @@ func WriteHistory(w io.Writer, h *History, o Options) error {
 			card = r.GPU.Serial
 			fmt.Fprintf(p, "%s %s\n", p.pick("serial", "序列号"), layout.Printable(card))
 		}
-		note := p.reason(r.Kind, p.pick(r.Text, firstOf(r.TextZH, r.Text)), r.Detail)
+		note := p.reason(r.Kind, p.pick(r.Text, cmp.Or(r.TextZH, r.Text)), r.Detail)
 		text := note
 		if r.Incident != 0 {
 			text = fmt.Sprintf(p.pick("incident %d", "事件 %d"), r.Incident) + " · " + r.Fault
@@ -61,7 +63,7 @@ func (p *printer) card(c incident.Card) {
 	if !c.Present {
 		where = p.pick("not in this node now, last in slot ", "目前不在本节点，上次位于槽位 ") + c.GPU.PCI
 	}
-	p.dots("", append([]string{firstOf(c.Name, "GPU")}, names(c.GPU)...))
+	p.dots("", append([]string{cmp.Or(c.Name, "GPU")}, names(c.GPU)...))
 	p.hang("", where)
 	if c.Driver != "" {
 		p.hang("", p.pick("driver ", "驱动 ")+c.Driver+vbios(c))
@@ -78,7 +80,7 @@ func vbios(c incident.Card) string {
 // WriteCards lists the cards that have a history.
 func WriteCards(w io.Writer, cards []incident.Card, o Options) error {
 	if o.Format == "json" {
-		return writeJSON(w, map[string]any{"schema": "gpumedic.cards/v1", "cards": cards})
+		return gpumedic.WriteJSON(w, map[string]any{"schema": "gpumedic.cards/v1", "cards": cards})
 	}
 	p := newPrinter(w, o)
 	if len(cards) == 0 {

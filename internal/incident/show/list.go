@@ -47,7 +47,7 @@ func NewList(all []*incident.Incident, hidden bool, limit int) *List {
 // WriteList writes a list of incidents, the worst first in text.
 func WriteList(w io.Writer, l *List, quiet bool, o Options) error {
 	if o.Format == "json" {
-		return writeJSON(w, l)
+		return gpumedic.WriteJSON(w, l)
 	}
 	p := newPrinter(w, o)
 	p.listHead(l)
@@ -84,12 +84,12 @@ func (p *printer) listHead(l *List) {
 			if n[s] > 0 {
 				word := p.severity(s)
 				if p.Lang != "zh" && s != gpumedic.SeverityCritical {
-					word = plural(n[s], word)
+					word = lang.Plural(n[s], word)
 				}
 				parts = append(parts, fmt.Sprintf("%d %s", n[s], word))
 			}
 		}
-		head = fmt.Sprintf(p.pick("%d open %s: %s", "%d 个未关闭的%s：%s"), open, p.pick(plural(open, "incident"), "事件"), strings.Join(parts, p.pick(", ", "，")))
+		head = fmt.Sprintf(p.pick("%d open %s: %s", "%d 个未关闭的%s：%s"), open, p.pick(lang.Plural(open, "incident"), "事件"), strings.Join(parts, p.pick(", ", "，")))
 	}
 	p.verdict(lang.Say(p.Lang, word), colour, head)
 }
@@ -105,13 +105,6 @@ func (p *printer) verdict(word, colour, text string) {
 		}
 		fmt.Fprintln(p, l)
 	}
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 func worstFirst(list []*incident.Incident) []*incident.Incident {
@@ -179,7 +172,7 @@ func (p *printer) marks(i *incident.Incident) []string {
 // WriteSilences lists silences.
 func WriteSilences(w io.Writer, list []incident.Silence, o Options) error {
 	if o.Format == "json" {
-		return writeJSON(w, map[string]any{"schema": "gpumedic.silences/v1", "silences": list})
+		return gpumedic.WriteJSON(w, map[string]any{"schema": "gpumedic.silences/v1", "silences": list})
 	}
 	p := newPrinter(w, o)
 	if len(list) == 0 {
@@ -201,7 +194,7 @@ func WriteSilences(w io.Writer, list []incident.Silence, o Options) error {
 // WriteStates says how incidents stand after a command.
 func WriteStates(w io.Writer, list []*incident.Incident, o Options) error {
 	if o.Format == "json" {
-		return writeJSON(w, map[string]any{"schema": "gpumedic.incidents/v1", "incidents": list})
+		return gpumedic.WriteJSON(w, map[string]any{"schema": "gpumedic.incidents/v1", "incidents": list})
 	}
 	p := newPrinter(w, o)
 	for _, i := range list {

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -28,7 +29,7 @@ const maxEvents = 30
 func WriteOne(w io.Writer, one *One, o Options) error {
 	one.Schema = "gpumedic.incident/v1"
 	if o.Format == "json" {
-		return writeJSON(w, one)
+		return gpumedic.WriteJSON(w, one)
 	}
 	p := newPrinter(w, o)
 	i := one.Incident
@@ -79,7 +80,7 @@ func (p *printer) facts(i *incident.Incident) {
 		line(en, zh, p.victim(v)...)
 	}
 	for _, c := range i.Confounders {
-		line("but", "干扰", p.time(c.At)+" "+p.pick(c.What, firstOf(c.WhatZH, c.What)))
+		line("but", "干扰", p.time(c.At)+" "+p.pick(c.What, cmp.Or(c.WhatZH, c.What)))
 	}
 	if i.Previous != 0 {
 		line("before", "此前", fmt.Sprintf(p.pick("incident %d", "事件 %d"), i.Previous))
@@ -225,7 +226,7 @@ func (p *printer) verifications(list []incident.Verification) {
 			p.hang("      ", p.pick(c.Result, resultZH[c.Result])+p.pick(": ", "：")+c.Check+p.readings(c))
 		}
 		for _, c := range v.Confounders {
-			p.hang("      ", p.pick("but: ", "干扰：")+p.pick(c.What, firstOf(c.WhatZH, c.What)))
+			p.hang("      ", p.pick("but: ", "干扰：")+p.pick(c.What, cmp.Or(c.WhatZH, c.What)))
 		}
 	}
 }
@@ -251,7 +252,7 @@ func (p *printer) readings(c incident.CheckResult) string {
 
 // why is the reason of an event in the reader's language.
 func (p *printer) why(e incident.Event) string {
-	return p.reason(e.Kind, p.pick(e.Why, firstOf(e.WhyZH, e.Why)), e.Detail)
+	return p.reason(e.Kind, p.pick(e.Why, cmp.Or(e.WhyZH, e.Why)), e.Detail)
 }
 
 func (p *printer) reason(kind, why string, detail map[string]any) string {

@@ -5,7 +5,7 @@ package show
 
 import (
 	"bufio"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -30,7 +30,7 @@ type Options struct {
 }
 
 // Formats are the forms of all functions here.
-const Formats = "text or json"
+var Formats = []string{"text", "json"}
 
 type printer struct {
 	*bufio.Writer
@@ -47,21 +47,9 @@ func newPrinter(w io.Writer, o Options) *printer {
 	return &printer{Writer: bufio.NewWriter(w), Options: o}
 }
 
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
 func (p *printer) pick(en, zh string) string { return lang.Pick(p.Lang, en, zh) }
 
-func (p *printer) paint(code, s string) string {
-	if !p.Color {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
+func (p *printer) paint(code, s string) string { return layout.Paint(p.Color, code, s) }
 
 // hang writes a label and a text that may take several lines, all under its first.
 func (p *printer) hang(label, text string) {
@@ -123,7 +111,7 @@ func (p *printer) what(i *incident.Incident) string {
 	case i.Headline != "" && i.Lang == p.Lang:
 		return i.Headline
 	case f == nil:
-		return firstOf(i.Headline, i.Title, i.Fault)
+		return cmp.Or(i.Headline, i.Title, i.Fault)
 	}
 	if s := fill(f.Headline.In(p.Lang), i); s != "" && !strings.Contains(s, "{") {
 		return s
@@ -158,15 +146,6 @@ func fill(s string, i *incident.Incident) string {
 	return s
 }
 
-func firstOf(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
 var stateZH = map[incident.State]string{
 	incident.Open: "未处理", incident.Acknowledged: "已确认", incident.Acting: "处理中", incident.Verifying: "复核中", incident.Closed: "已关闭",
 }
@@ -191,21 +170,12 @@ var kindZH = map[string]string{
 
 // kind is a kind of event as people read it.
 func (p *printer) kind(k string) string {
-	return p.pick(strings.ReplaceAll(k, "_", " "), firstOf(kindZH[k], k))
+	return p.pick(strings.ReplaceAll(k, "_", " "), cmp.Or(kindZH[k], k))
 }
 
 func (p *printer) times(n int) string {
 	if n == 1 {
 		return p.pick("once", "1 次")
 	}
-	return thousands(n) + p.pick(" times", " 次")
-}
-
-// thousands writes 800000 as 800,000.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for k := len(s) - 3; k > 0; k -= 3 {
-		s = s[:k] + "," + s[k:]
-	}
-	return s
+	return layout.Thousands(n) + p.pick(" times", " 次")
 }

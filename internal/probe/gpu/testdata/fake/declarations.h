@@ -7,7 +7,7 @@ typedef struct { struct nvmlEventSet_st *handle; } nvmlEventSet_t;
 typedef unsigned int nvmlEnableState_t, nvmlComputeMode_t, nvmlPstates_t, nvmlBrandType_t, nvmlDeviceArchitecture_t,
     nvmlGpuVirtualizationMode_t, nvmlClockType_t, nvmlTemperatureSensors_t, nvmlTemperatureThresholds_t,
     nvmlMemoryErrorType_t, nvmlEccCounterType_t, nvmlMemoryLocation_t, nvmlPageRetirementCause_t,
-    nvmlNvLinkErrorCounter_t, nvmlIntNvLinkDeviceType_t, nvmlGpuTopologyLevel_t, nvmlPerfPolicyType_t, nvmlValueType_t;
+    nvmlNvLinkErrorCounter_t, nvmlIntNvLinkDeviceType_t, nvmlGpuTopologyLevel_t, nvmlValueType_t;
 typedef unsigned char nvmlGpuFabricState_t;
 
 typedef struct { unsigned long long total, free, used; } nvmlMemory_t;
@@ -31,7 +31,6 @@ typedef struct {
 } nvmlEccSramErrorStatus_v1_t, nvmlEccSramErrorStatus_t;
 typedef struct { unsigned int corrActiveRemaps, corrInactiveRemaps, uncActiveRemaps, uncInactiveRemaps, bPending, bFailureOccurred; } nvmlRemappedRowsInfo_v2_t;
 typedef struct { unsigned int max, high, partial, low, none; } nvmlRowRemapperHistogramValues_t;
-typedef struct { unsigned long long referenceTime, violationTime; } nvmlViolationTime_t;
 typedef union { double dVal; int siVal; unsigned int uiVal; unsigned long long ullVal; long long sllVal; } nvmlValue_t;
 typedef struct {
     unsigned int fieldId, scopeId;

@@ -256,16 +256,6 @@ NUM(u32, nvmlDeviceGetPowerManagementDefaultLimit, "power.default")
 PAIR(u32, u32, nvmlDeviceGetPowerManagementLimitConstraints, "power.min", "power.max")
 CHOSEN(nvmlTemperatureSensors_t, u32, nvmlDeviceGetTemperature, "temperature")
 CHOSEN(nvmlTemperatureThresholds_t, u32, nvmlDeviceGetTemperatureThreshold, "threshold")
-nvmlReturn_t nvmlDeviceGetViolationStatus(nvmlDevice_t d, nvmlPerfPolicyType_t p, nvmlViolationTime_t *v) {
-    char key[64];
-    u64 n = 0;
-    ENTER("nvmlDeviceGetViolationStatus");
-    snprintf(key, sizeof key, "violation.%u", (u32)p);
-    nvmlReturn_t r = number(d, key, &n);
-    v->referenceTime = 1;
-    v->violationTime = n;
-    return r;
-}
 #ifndef OLD
 PAIR(u32, u32, nvmlDeviceGetJpgUtilization, "util.jpeg", "util.jpeg")
 PAIR(u32, u32, nvmlDeviceGetOfaUtilization, "util.ofa", "util.ofa")
