@@ -190,6 +190,10 @@ type Unexplained struct {
 	Line   int    `json:"line"`
 	Text   string `json:"text"`
 	Count  int    `json:"count"`
+	// Meaning is what the message says, Check what to look at next: no fault explains the
+	// line, but the line itself is understood.
+	Meaning string `json:"meaning,omitempty"`
+	Check   string `json:"check,omitempty"`
 }
 
 // ExitStatus is the status a judging verb ends with.

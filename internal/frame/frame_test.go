@@ -161,6 +161,8 @@ func TestJournal(t *testing.T) {
 	f("[  123.456789] usb 1-3: new high-speed USB device", "kernel +2m3.456789s | usb 1-3: new high-speed USB device")
 	f("[  123.456789] traps: python3[42] trap invalid opcode", "kernel +2m3.456789s | traps: python3[42] trap invalid opcode")
 	f("1767755830.123456 dgxh-31 kernel: "+xid, "kernel @dgxh-31 kernel 2026-01-07T03:17:10.123456 | "+xid)
+	f("systemd[1]: nvidia-imex.service: Failed with result 'timeout'.", "service systemd[1] | nvidia-imex.service: Failed with result 'timeout'.")
+	f("worker[3]: step 10 done", "unknown | worker[3]: step 10 done")
 	f("Jan 07 03:13:30 dgxh-31 systemd[1]: Starting Daily", "service @dgxh-31 systemd[1] 0000-01-07T03:13:30?year?zone | Starting Daily")
 	f("Jan 07 03:13:30 dgxh-31 kernel: python3[42]: segfault at 7f0 ip", "kernel @dgxh-31 kernel 0000-01-07T03:13:30?year?zone | python3[42]: segfault at 7f0 ip")
 	f("Jan 07 03:13:30 dgxh-31 Web Content[42]: text", "service @dgxh-31 Web Content[42] 0000-01-07T03:13:30?year?zone | text")

@@ -135,7 +135,7 @@ func (p *peeler) outerLayer() bool {
 		p.becomeKernel("kernel")
 		return true
 	case isAlpha(c) || c >= 0x80 || c == '_':
-		return p.truncatedJSON() || p.talos() || p.decodedPriority() || p.logfmt() || p.csvRecord() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose() || p.rankPrefix() || p.nodeLabel()
+		return p.bareDaemon() || p.truncatedJSON() || p.talos() || p.decodedPriority() || p.logfmt() || p.csvRecord() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose() || p.rankPrefix() || p.nodeLabel()
 	}
 	return false
 }

@@ -263,6 +263,23 @@ func (p *peeler) hostIdent() bool {
 	return false
 }
 
+// bareDaemon peels "systemd[1]: " that lost time and host on its way into a ticket.
+// Only daemons by name: programs print "worker[3]: " of their own.
+func (p *peeler) bareDaemon() bool {
+	if p.at != outer {
+		return false
+	}
+	id, pid, n := parseIdent(p.rest)
+	if n == 0 || pid == 0 || !bareDaemons[id] {
+		return false
+	}
+	p.takeIdent(id, pid, n)
+	return true
+}
+
+var bareDaemons = map[string]bool{"systemd": true, "nv-fabricmanager": true, "nvidia-imex": true, "nvidia-persistenced": true,
+	"kubelet": true, "containerd": true, "dockerd": true, "slurmd": true, "slurmctld": true, "nv-hostengine": true}
+
 func (p *peeler) takeIdent(id string, pid, n int) {
 	p.advance(n)
 	if isKernelIdent(id) {

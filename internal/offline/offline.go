@@ -29,16 +29,18 @@ type Options struct {
 // Diagnoser reads inputs and concludes. It may be used for many runs, one at a time.
 type Diagnoser struct {
 	cat     *catalog.Catalog
+	tables  *catalog.TableSet
 	scanner *scan.Scanner
 }
 
 // New prepares a catalog for use.
 func New(cat *catalog.Catalog) (*Diagnoser, error) {
-	s, err := scan.New(cat, decode.New(cat.Tables()))
+	t := cat.Tables()
+	s, err := scan.New(cat, decode.New(t))
 	if err != nil {
 		return nil, err
 	}
-	return &Diagnoser{cat: cat, scanner: s}, nil
+	return &Diagnoser{cat: cat, tables: t, scanner: s}, nil
 }
 
 // Run reads all inputs as one incident. When ctx ends early the report is of what was
@@ -71,6 +73,7 @@ func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Option
 	}
 	res.Signals = nil // the engine has its own
 	c := e.Conclude(o.Lang)
+	d.tellMeanings(c.Unexplained, o.Lang)
 	r := &gpumedic.Report{
 		Schema:  gpumedic.Schema,
 		Tool:    gpumedic.Tool{Version: Version(), Catalog: catalogName(d.cat)},

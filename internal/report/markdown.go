@@ -30,7 +30,7 @@ func Markdown(w io.Writer, r *gpumedic.Report, o Options) error {
 	if list := unexplainedBeside(r); len(list) > 0 {
 		fmt.Fprintf(p, "### %s\n\n", p.say(lang.Unexplained))
 		for _, u := range list {
-			p.mdLine(u.Input, u.Line, u.Text, u.Count, u.Signal)
+			p.mdLine(u.Input, u.Line, u.Text, u.Count, strings.TrimSuffix(u.Signal+": "+u.Meaning, ": "))
 		}
 		fmt.Fprintln(p)
 	}

@@ -114,8 +114,16 @@ func (p *printer) unexplained(list []gpumedic.Unexplained) {
 	fmt.Fprintln(p)
 	p.section(lang.Unexplained)
 	shown, left := limit(list, maxUnexplained, p.All)
+	told := map[string]bool{}
 	for _, u := range shown {
-		p.line(u.Input, u.Line, "", u.Signal+"  "+message(u.Text), count(p, u.Count, ""), "", "", "")
+		if told[u.Signal] {
+			u.Meaning, u.Check = "", ""
+		}
+		told[u.Signal] = true
+		p.line(u.Input, u.Line, "", u.Signal+"  "+message(u.Text), count(p, u.Count, ""), u.Meaning, "", "")
+		if u.Check != "" {
+			p.hanging("      ", "? ", u.Check)
+		}
 	}
 	p.left(left)
 	p.lines("    ", p.say(lang.UnexplainedHint))
