@@ -50,7 +50,8 @@ type input struct {
 	streams  map[string]string // names of writers, made once
 	kindUses map[string]kindTriggers
 	cacheLen int
-	used     []usedRecord // taken by a join
+	counted  map[string]*entry // who counts matches that are alike (again)
+	used     []usedRecord      // taken by a join
 	sets     []section.Readings
 	sections [][2]int // first and last line of each
 	skipTo   int      // rows before it were taken by a section
@@ -62,6 +63,7 @@ type input struct {
 	marked     []int // by matcher: the span that last wanted it
 	spanNo     int
 	memo       []byte // what an outcome is remembered by
+	decides    []byte // what of a match decides who counts it
 	group      []byte // what overflow collapses by, and
 	key        []byte // what equal signals share (name)
 	msgs       []frame.Message
