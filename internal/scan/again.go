@@ -88,7 +88,8 @@ func (x *input) again(mid int32, p place, msg *frame.Message, fields map[string]
 }
 
 // keepsCommon says that a match does not differ in what the members of a group have in
-// common. What only a finished signal says is not known.
+// common: one of which no more texts are told apart still looks at that. What only a
+// finished signal says is not known.
 func keepsCommon(common []field, fields map[string]string) bool {
 	for i := range common {
 		f := &common[i]
