@@ -70,6 +70,16 @@ type InputInfo struct {
 	// Incomplete: some of the input could not be read (permission, damage, a form
 	// that is not understood), so that nothing found in it does not mean healthy.
 	Incomplete bool `json:"incomplete,omitempty"`
+	// Sections are the parts of an input that are sources of their own (a bug report).
+	Sections []SectionInfo `json:"sections,omitempty"`
+}
+
+// SectionInfo is a part of an input with a kind of its own.
+type SectionInfo struct {
+	Name  string `json:"name"` // dmesg, nvidia-smi, /proc/iomem
+	Kind  string `json:"kind"`
+	Line  int    `json:"line"` // where it begins
+	Lines int    `json:"lines"`
 }
 
 // Test is what an active test of one GPU did. What it means is in the findings.
@@ -122,33 +132,35 @@ type Finding struct {
 
 // EvidenceOut is one signal as evidence of a finding.
 type EvidenceOut struct {
-	Input  string            `json:"input"`
-	Line   int               `json:"line"`
-	Signal string            `json:"signal"`
-	Text   string            `json:"text"`
-	Count  int               `json:"count"`
-	First  string            `json:"first,omitempty"`
-	Last   string            `json:"last,omitempty"`
-	At     string            `json:"at,omitempty"`   // time of the first occurrence as the input states it
-	Span   string            `json:"span,omitempty"` // from first to last, when it came more than once
-	Mark   [2]int            `json:"mark,omitempty"` // the decisive part of Text, byte offsets
-	Msg    int               `json:"msg,omitempty"`  // where the message begins in Text
-	Note   string            `json:"note,omitempty"` // what the line means, decoded
-	Rank   *int              `json:"rank,omitempty"`
-	Node   string            `json:"node,omitempty"`
-	Fields map[string]string `json:"fields,omitempty"`
+	Input   string            `json:"input"`
+	Line    int               `json:"line"`
+	Section string            `json:"section,omitempty"` // part of the input (dmesg in a bug report)
+	Signal  string            `json:"signal"`
+	Text    string            `json:"text"`
+	Count   int               `json:"count"`
+	First   string            `json:"first,omitempty"`
+	Last    string            `json:"last,omitempty"`
+	At      string            `json:"at,omitempty"`   // time of the first occurrence as the input states it
+	Span    string            `json:"span,omitempty"` // from first to last, when it came more than once
+	Mark    [2]int            `json:"mark,omitempty"` // the decisive part of Text, byte offsets
+	Msg     int               `json:"msg,omitempty"`  // where the message begins in Text
+	Note    string            `json:"note,omitempty"` // what the line means, decoded
+	Rank    *int              `json:"rank,omitempty"`
+	Node    string            `json:"node,omitempty"`
+	Fields  map[string]string `json:"fields,omitempty"`
 }
 
 // Consequence is a signal that a finding explains.
 type Consequence struct {
-	Signal string `json:"signal"`
-	Input  string `json:"input"`
-	Line   int    `json:"line"`
-	Text   string `json:"text,omitempty"`
-	Mark   [2]int `json:"mark,omitempty"` // the decisive part of Text, byte offsets
-	Msg    int    `json:"msg,omitempty"`  // where the message begins in Text
-	Rank   *int   `json:"rank,omitempty"`
-	Node   string `json:"node,omitempty"`
+	Signal  string `json:"signal"`
+	Input   string `json:"input"`
+	Line    int    `json:"line"`
+	Section string `json:"section,omitempty"`
+	Text    string `json:"text,omitempty"`
+	Mark    [2]int `json:"mark,omitempty"` // the decisive part of Text, byte offsets
+	Msg     int    `json:"msg,omitempty"`  // where the message begins in Text
+	Rank    *int   `json:"rank,omitempty"`
+	Node    string `json:"node,omitempty"`
 	// After is how many seconds later than the decisive evidence it came; absent when
 	// the times cannot be compared.
 	After *float64 `json:"after_s,omitempty"`
@@ -185,11 +197,12 @@ type Alternative struct {
 
 // Unexplained is an abnormal signal that no finding explains.
 type Unexplained struct {
-	Signal string `json:"signal"`
-	Input  string `json:"input"`
-	Line   int    `json:"line"`
-	Text   string `json:"text"`
-	Count  int    `json:"count"`
+	Signal  string `json:"signal"`
+	Input   string `json:"input"`
+	Line    int    `json:"line"`
+	Section string `json:"section,omitempty"`
+	Text    string `json:"text"`
+	Count   int    `json:"count"`
 	// Meaning is what the message says, Check what to look at next: no fault explains the
 	// line, but the line itself is understood.
 	Meaning string `json:"meaning,omitempty"`

@@ -56,6 +56,9 @@ type Evidence struct {
 	// Msg is the byte offset at which the message begins, behind time, host and the
 	// like; 0 where that is not known.
 	Msg int
+	// Section is the part of the input that the line is in, where it has parts of their
+	// own kinds (dmesg in a bug report).
+	Section string
 }
 
 // Signal is one thing observed, possibly many times.

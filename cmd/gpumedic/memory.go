@@ -18,7 +18,8 @@ var heapSteps = []struct {
 }{
 	{10 << 20, 32 << 20, -1},
 	{20 << 20, 42 << 20, 100},
-	{math.MaxUint64, math.MaxInt64, 50},
+	{40 << 20, math.MaxInt64, 50},
+	{math.MaxUint64, math.MaxInt64, 20}, // mostly the window of xz -9, which costs the collector nothing
 }
 
 // tuneMemory sets the collector so. Who sets GOGC or GOMEMLIMIT knows better.

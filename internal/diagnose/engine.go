@@ -233,7 +233,7 @@ func (w *world) unexplained(roots []*hypothesis) []gpumedic.Unexplained {
 		if s.Level != gpumedic.LevelAbnormal || len(told[i]) > 0 {
 			continue
 		}
-		out = append(out, gpumedic.Unexplained{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line,
+		out = append(out, gpumedic.Unexplained{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line, Section: s.Evidence.Section,
 			Text: s.Evidence.Text, Count: s.Count})
 	}
 	return out

@@ -108,7 +108,7 @@ func (w *world) evidence(h *hypothesis) []gpumedic.EvidenceOut {
 		if note == "" {
 			note = s.Field("meaning_" + w.lang)
 		}
-		out = append(out, gpumedic.EvidenceOut{Input: s.Evidence.Input, Line: s.Evidence.Line, Signal: s.Kind,
+		out = append(out, gpumedic.EvidenceOut{Input: s.Evidence.Input, Line: s.Evidence.Line, Section: s.Evidence.Section, Signal: s.Kind,
 			Text: s.Evidence.Text, Count: s.Count, First: formatStamp(w.stated(s, s.First)), Last: formatStamp(w.stated(s, s.Last)),
 			At: clockText(w.stated(s, s.First)), Span: spanText(s),
 			Mark: s.Evidence.Mark, Msg: s.Evidence.Msg, Rank: s.Subject.Rank, Node: s.Subject.Node, Note: note, Fields: s.Fields})
@@ -123,7 +123,7 @@ func (w *world) consequences(h *hypothesis) []gpumedic.Consequence {
 		if h.owned[i] || s.Level == gpumedic.LevelFact {
 			continue
 		}
-		c := gpumedic.Consequence{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line, Text: s.Evidence.Text,
+		c := gpumedic.Consequence{Signal: s.Kind, Input: s.Evidence.Input, Line: s.Evidence.Line, Section: s.Evidence.Section, Text: s.Evidence.Text,
 			Mark: s.Evidence.Mark, Msg: s.Evidence.Msg, Rank: s.Subject.Rank, Node: s.Subject.Node, Count: s.Count, Why: h.why[i]}
 		if d, ok := s.First.Sub(w.anchor(h).First); ok {
 			sec := math.Round(d.Seconds()*1000) / 1000

@@ -31,6 +31,18 @@ func stampOf(line []byte) gpumedic.Stamp {
 	return p.m.Stamp
 }
 
+// A scan samples the end of an input before it is done: what comes out of order turns
+// no year.
+func TestSamplesTurnNoYear(t *testing.T) {
+	c, stamps := clockOf("Feb 11 10:00:00 h kernel: a\nSep 24 10:00:00 h kernel: b\n2024-09-25T10:00:00Z h kernel: c")
+	c.Observe(1, stamps[0])
+	for i, want := range []string{"2024-02-11", "2024-09-24", "2024-09-25"} {
+		if got := c.ResolveAt(i+1, stamps[i]).Time.Format("2006-01-02"); got != want {
+			t.Errorf("line %d: %s, want %s", i+1, got, want)
+		}
+	}
+}
+
 // checkClock resolves the stamps of all lines; a want of "" leaves a line out.
 func checkClock(t *testing.T, text string, want ...string) {
 	t.Helper()

@@ -16,6 +16,7 @@ type yearline struct {
 	anchors []anchor
 	era     int       // number of the current era, relative to the first
 	last    time.Time // the last stamp without a year
+	line    int       // of it
 	any     bool      // there was one
 	first   int       // year of the first era, when known
 	settled bool      // first is computed
@@ -43,6 +44,9 @@ func (y *yearline) observe(line int, s gpumedic.Stamp) {
 		y.anchor(s.Time)
 		return
 	}
+	if y.any && line < y.line {
+		return // a sample of what was seen, or will be seen in order
+	}
 	m, last := int(s.Time.Month()), int(y.last.Month())
 	switch {
 	case !y.any:
@@ -59,7 +63,7 @@ func (y *yearline) observe(line int, s gpumedic.Stamp) {
 		y.era--
 		y.eras = append(y.eras, era{line, y.era})
 	}
-	y.last = s.Time
+	y.last, y.line = s.Time, line
 }
 
 // anchor keeps the full stamps that tell something new: the first, and those of

@@ -144,7 +144,7 @@ func (p *printer) evidence(f *gpumedic.Finding) {
 		if mark == "" && note != "" {
 			mark = found
 		}
-		p.line(e.Input, e.Line, e.At, body, count(p, e.Count, e.Span), note, mark, found)
+		p.line(e.Input, e.Section, e.Line, e.At, body, count(p, e.Count, e.Span), note, mark, found)
 		if n := list[i].like; n > 0 {
 			fmt.Fprintf(p, "    %s\n", p.paint("2", fmt.Sprintf(lang.Pick(p.Lang, "… %d more lines like these, to line %d", "… 另有 %d 行同类，至第 %d 行"), n, list[i].to)))
 		}
@@ -230,7 +230,7 @@ func (p *printer) consequences(f *gpumedic.Finding) {
 			last = note
 		}
 		body, found := decisive(c.Text, c.Mark, c.Msg)
-		p.line(c.Input, c.Line, later(c.After), rankList(p.Lang, c.ranks)+body, count(p, c.Count, ""), note, "", found)
+		p.line(c.Input, c.Section, c.Line, later(c.After), rankList(p.Lang, c.ranks)+body, count(p, c.Count, ""), note, "", found)
 	}
 	p.left(left)
 	fmt.Fprintln(p)

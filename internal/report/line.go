@@ -9,8 +9,12 @@ import (
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
 
-// place names a line: by number when there is one input, else "file:number".
-func (p *printer) place(input string, no int) string {
+// place names a line: by number when there is one input, else "file:number"; and the
+// section, when the input has any.
+func (p *printer) place(input, section string, no int) string {
+	if section != "" {
+		return p.place(input, "", no) + " [" + layout.Shorten(section, 18) + "]"
+	}
 	switch {
 	case no > 0 && p.oneInput:
 		return fmt.Sprintf(lang.Pick(p.Lang, "line %d", "第 %d 行"), no)
@@ -33,8 +37,8 @@ func count(p *printer, n int, span string) string {
 
 // line prints one line of an input: place, time, text of at most three lines, a mark
 // under the decisive part, a note. keep is what a shortened text must still hold.
-func (p *printer) line(input string, no int, at, body, times, note, mark, keep string) {
-	col := "    " + layout.Pad(p.place(input, no), p.placeCol) + "  "
+func (p *printer) line(input, section string, no int, at, body, times, note, mark, keep string) {
+	col := "    " + layout.Pad(p.place(input, section, no), p.placeCol) + "  "
 	if at != "" {
 		col += layout.Pad(clock(at), 8) + "  "
 	}

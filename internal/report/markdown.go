@@ -30,7 +30,7 @@ func Markdown(w io.Writer, r *gpumedic.Report, o Options) error {
 	if list := unexplainedBeside(r); len(list) > 0 {
 		fmt.Fprintf(p, "### %s\n\n", p.say(lang.Unexplained))
 		for _, u := range list {
-			p.mdLine(u.Input, u.Line, u.Text, u.Count, strings.TrimSuffix(u.Signal+": "+u.Meaning, ": "))
+			p.mdLine(u.Input, u.Section, u.Line, u.Text, u.Count, strings.TrimSuffix(u.Signal+": "+u.Meaning, ": "))
 		}
 		fmt.Fprintln(p)
 	}
@@ -56,14 +56,14 @@ func (p *printer) mdFinding(f *gpumedic.Finding) {
 	fmt.Fprintf(p, "**%s**\n\n", p.say(lang.Evidence))
 	list, left := limit(f.Evidence, maxEvidence, p.All)
 	for i := range list {
-		p.mdLine(list[i].Input, list[i].Line, list[i].Text, list[i].Count, list[i].Note)
+		p.mdLine(list[i].Input, list[i].Section, list[i].Line, list[i].Text, list[i].Count, list[i].Note)
 	}
 	p.mdLeft(left)
 	if rest := notEvidence(f); len(rest) > 0 {
 		fmt.Fprintf(p, "\n**%s**\n\n", p.say(lang.Follows))
 		list, left := limit(rest, maxConsequences, p.All)
 		for _, c := range list {
-			p.mdLine(c.Input, c.Line, c.Text, c.Count, c.Why)
+			p.mdLine(c.Input, c.Section, c.Line, c.Text, c.Count, c.Why)
 		}
 		p.mdLeft(left)
 	}
@@ -105,8 +105,11 @@ func (p *printer) mdLeft(n int) {
 	}
 }
 
-func (p *printer) mdLine(input string, no int, body string, n int, note string) {
-	fmt.Fprintf(p, "- `%s:%d` `%s`%s", code(filepath.Base(input)), no, code(layout.Shorten(body, 300)), count(p, n, ""))
+func (p *printer) mdLine(input, section string, no int, body string, n int, note string) {
+	if section != "" {
+		section = " [" + section + "]"
+	}
+	fmt.Fprintf(p, "- `%s:%d%s` `%s`%s", code(filepath.Base(input)), no, code(section), code(layout.Shorten(body, 300)), count(p, n, ""))
 	if note != "" {
 		fmt.Fprintf(p, "  \n  %s", note)
 	}

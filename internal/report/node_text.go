@@ -135,7 +135,7 @@ func (p *printer) problems(n *Node) {
 		p.lines("           ", what)
 		if len(f.Evidence) > 0 {
 			e := f.Evidence[0]
-			p.lines("           ", p.place(e.Input, e.Line)+"  "+layout.Shorten(message(e.Text), 2*p.Width-40))
+			p.lines("           ", p.place(e.Input, e.Section, e.Line)+"  "+layout.Shorten(message(e.Text), 2*p.Width-40))
 		}
 		if len(f.Remedies) > 0 {
 			p.lines("           ", p.say(lang.Do)+lang.Pick(p.Lang, ": ", "：")+f.Remedies[0].Step)

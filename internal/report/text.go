@@ -42,14 +42,14 @@ func newPrinter(w io.Writer, r *gpumedic.Report, o Options) *printer {
 	p := &printer{Writer: bufio.NewWriter(w), Options: o, oneInput: len(r.Inputs) < 2}
 	for _, f := range r.Findings {
 		for _, e := range f.Evidence {
-			p.placeCol = max(p.placeCol, layout.Cells(p.place(e.Input, e.Line)))
+			p.placeCol = max(p.placeCol, layout.Cells(p.place(e.Input, e.Section, e.Line)))
 		}
 		for _, c := range f.Consequences {
-			p.placeCol = max(p.placeCol, layout.Cells(p.place(c.Input, c.Line)))
+			p.placeCol = max(p.placeCol, layout.Cells(p.place(c.Input, c.Section, c.Line)))
 		}
 	}
 	for _, u := range r.Unexplained {
-		p.placeCol = max(p.placeCol, layout.Cells(p.place(u.Input, u.Line)))
+		p.placeCol = max(p.placeCol, layout.Cells(p.place(u.Input, u.Section, u.Line)))
 	}
 	return p
 }
@@ -120,7 +120,7 @@ func (p *printer) unexplained(list []gpumedic.Unexplained) {
 			u.Meaning, u.Check = "", ""
 		}
 		told[u.Signal] = true
-		p.line(u.Input, u.Line, "", u.Signal+"  "+message(u.Text), count(p, u.Count, ""), u.Meaning, "", "")
+		p.line(u.Input, u.Section, u.Line, "", u.Signal+"  "+message(u.Text), count(p, u.Count, ""), u.Meaning, "", "")
 		if u.Check != "" {
 			p.hanging("      ", "? ", u.Check)
 		}

@@ -15,10 +15,9 @@ import (
 // build makes a signal of a match. It is on loan until the next message.
 func (x *input) build(m *catalog.Pattern, p place, msg *frame.Message, part piece, text string, match catalog.Match) *proto {
 	level, _ := gpumedic.ParseLevel(m.Level)
-	end := part.at + min(match.End, len(part.text))
-	start := min(part.at+match.Start, end)
 	pr := x.lendProto()
-	pr.start, pr.end = start, max(end, start+1)
+	pr.place(part, match)
+	start, end := pr.start, min(part.at+min(match.End, len(part.text)), pr.end)
 	sig := &pr.sig
 	sig.Level, sig.Fields = level, match.Fields
 	for k, v := range sig.Fields {

@@ -31,6 +31,10 @@
 // training steps become curves (internal/series). A dump of NCCL's flight recorder is
 // no text at all: internal/flight reads it, and the dumps of all inputs are compared.
 //
+// A file of nvidia-bug-report.sh is cut at its banners (cutter.go): each section is
+// scanned by itself, as a source of its own kind, clock and origin, and what the sections
+// say together is judged once (bugreport.go).
+//
 // What a program's last words mean is often said by a matcher: then the exception that
 // carries them is marked known=yes. A line that others die of, and behind which this
 // program goes on working, is marked survived=yes (known.go). The faults say for which

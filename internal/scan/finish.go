@@ -125,7 +125,13 @@ func (x *input) note(row int, from int64) (ok, timed bool) {
 // finish judges the readings, resolves all stamps and drops what lies outside of
 // the time that was asked for.
 func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
-	var out []gpumedic.Signal
+	x.complete()
+	out := x.settled()
+	return x.info(stopped), out
+}
+
+// complete adds the signals that only the whole tells, and fills in what stamps lack.
+func (x *input) complete() {
 	x.exceptions()
 	x.curveSignals()
 	x.hintRank()
@@ -134,6 +140,11 @@ func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 		x.known = append(x.known, lineStamp{e.sig.Evidence.Line, e.sig.First}, lineStamp{e.lastLine, e.sig.Last})
 	}
 	x.nearTimes()
+}
+
+// settled judges the readings and gives all signals of the time that was asked for.
+func (x *input) settled() []gpumedic.Signal {
+	var out []gpumedic.Signal
 	judged := x.judged()
 	only := x.onlyHost()
 	for _, sig := range append(x.merge(x.out.sorted(), judged), judged...) {
@@ -145,19 +156,24 @@ func (x *input) finish(stopped error) (gpumedic.InputInfo, []gpumedic.Signal) {
 		}
 		out = append(out, sig)
 	}
-	info := gpumedic.InputInfo{Name: x.src.Name, Kind: x.rd.Kind(), Lines: x.rd.Lines(), Bytes: x.rd.Bytes(), Problems: []string{}, Incomplete: x.rd.Incomplete() || stopped != nil}
+	return out
+}
+
+// info says what was read.
+func (x *input) info(stopped error) gpumedic.InputInfo {
+	info := gpumedic.InputInfo{Name: x.src.Name, Kind: x.kind, Lines: x.rd.Lines(), Bytes: x.rd.Bytes(), Problems: []string{}, Incomplete: x.rd.Incomplete() || stopped != nil}
 	info.Problems = append(info.Problems, x.rd.Problems()...)
 	if stopped != nil {
 		info.Problems = append(info.Problems, "stopped early: only the first part was read")
 	}
 	info.First, info.Last = x.timeSpan()
-	return info, out
+	return info
 }
 
 // nearTimes gives the signals of a job's log that state no time (tracebacks mostly) the
 // times between which their line was written. A log without any time stays so.
 func (x *input) nearTimes() {
-	if k := x.rd.Kind(); k != source.KindJoblog && k != source.KindUnknown {
+	if k := x.kind; k != source.KindJoblog && k != source.KindUnknown {
 		return
 	}
 	var timed []lineStamp
@@ -241,7 +257,7 @@ func (x *input) seeHost(host string) {
 // name (tool output, raw kernel lines) is of the same machine. Job logs gather
 // output of many and are not completed.
 func (x *input) onlyHost() string {
-	switch k := x.rd.Kind(); {
+	switch k := x.kind; {
 	case x.hosts, k != source.KindKernlog && k != source.KindJournal && k != source.KindBugreport:
 		return x.src.Node
 	}

@@ -22,6 +22,7 @@ type input struct {
 	opts Options
 
 	rd         *source.Reader
+	kind       string // of the input, or of the section of one
 	t          *text
 	fr         *framed
 	clk        frame.Clock
@@ -49,7 +50,8 @@ type input struct {
 	streams  map[string]string // names of writers, made once
 	kindUses map[string]kindTriggers
 	cacheLen int
-	used     []usedRecord // taken by a join
+	counted  map[string]*entry // who counts matches that are alike (again)
+	used     []usedRecord      // taken by a join
 	sets     []section.Readings
 	sections [][2]int // first and last line of each
 	skipTo   int      // rows before it were taken by a section
@@ -60,6 +62,7 @@ type input struct {
 	marked     []int // by matcher: the span that last wanted it
 	spanNo     int
 	memo       []byte // what an outcome is remembered by
+	decides    []byte // what of a match decides who counts it
 	group      []byte // what overflow collapses by, and
 	key        []byte // what equal signals share (name)
 	msgs       []frame.Message
@@ -77,26 +80,47 @@ type input struct {
 }
 
 func (s *Scanner) newInput(num int, src source.Input, opts Options) *input {
-	x := &input{s: s, num: num, src: src, opts: opts, rd: src.Open(opts.Source), cache: map[string]*outcome{}, kinds: map[kindKey]string{}, pcis: map[string]string{}, streams: map[string]string{}, kindUses: map[string]kindTriggers{}, tb: traceback.New(), told: map[int]told{}, ranks: map[string]bool{}}
-	x.t = &text{}
+	x := scanOf(s, num, src, opts)
+	x.rd = src.Open(opts.Source)
+	x.kind = x.rd.Kind()
 	x.fr = newFramed(frame.New(frame.Options{Host: src.Node}), x.t)
 	x.marked = make([]int, len(s.matchers))
 	x.memoUse = make([]memoUse, len(s.matchers))
 	return x
 }
 
+// scanOf makes a scan without what it reads from.
+func scanOf(s *Scanner, num int, src source.Input, opts Options) *input {
+	return &input{
+		s: s, num: num, src: src, opts: opts, t: &text{}, tb: traceback.New(),
+		cache: map[string]*outcome{}, kinds: map[kindKey]string{}, pcis: map[string]string{},
+		streams: map[string]string{}, kindUses: map[string]kindTriggers{}, told: map[int]told{}, ranks: map[string]bool{},
+	}
+}
+
 // run reads the whole input.
 func (x *input) run(ctx context.Context) (gpumedic.InputInfo, []gpumedic.Signal) {
 	defer x.rd.Close()
-	if x.rd.Kind() == source.KindFlight {
+	switch x.kind {
+	case source.KindFlight:
 		return x.flight(ctx)
+	case source.KindBugreport:
+		return x.bugReport(ctx)
 	}
+	var f feed
 	if workers := x.opts.Workers - 1; workers > 0 {
-		x.t.feed = newAhead(x.rd, x.s, x.fr.fr, workers)
+		f = newAhead(x.rd, x.s, x.fr.fr, workers)
 	} else {
-		x.t.feed = &inTurn{rd: x.rd, x: newExaminer(x.s, nil)}
+		f = &inTurn{rd: x.rd, x: newExaminer(x.s, nil)}
 	}
-	var stopped error
+	stopped := x.read(ctx, f, 0)
+	return x.finish(stopped)
+}
+
+// read scans what a feed brings; before it, so many bytes of the input were read.
+func (x *input) read(ctx context.Context, f feed, before int64) (stopped error) {
+	x.t.feed = f
+	defer f.close()
 	var last *block
 	for b := x.t.after(nil); b != nil; b = x.t.after(b) {
 		if stopped = ctx.Err(); stopped != nil {
@@ -109,14 +133,13 @@ func (x *input) run(ctx context.Context) (gpumedic.InputInfo, []gpumedic.Signal)
 		x.block(b)
 		last = b
 		if x.opts.Progress != nil {
-			x.opts.Progress(Progress{Input: x.num, Name: x.src.Name, Bytes: b.endOff(), Signals: len(x.out.entries)})
+			x.opts.Progress(Progress{Input: x.num, Name: x.src.Name, Bytes: before + b.endOff(), Signals: len(x.out.entries)})
 		}
 	}
 	if last != nil && stopped == nil {
 		x.sampleEnd()
 	}
-	x.t.feed.close()
-	return x.finish(stopped)
+	return stopped
 }
 
 // block handles the candidate rows of a block.

@@ -19,7 +19,8 @@ const (
 // outcome is what a matcher makes of a message text, worked out once.
 type outcome struct {
 	protos []*proto
-	joined int // following records that belong to it
+	joined int  // following records that belong to it
+	again  bool // of a signal, nothing but who counts it is known
 }
 
 // proto is a signal ready to be counted.
@@ -34,6 +35,15 @@ type proto struct {
 	rest    *entry
 	hash    uint64
 	decoded bool
+	// again: entry is of a signal like it, which was made before.
+	again bool
+}
+
+// place notes where in the message the match is.
+func (pr *proto) place(part piece, match catalog.Match) {
+	end := part.at + min(match.End, len(part.text))
+	start := min(part.at+match.Start, end)
+	pr.start, pr.end = start, max(end, start+1)
 }
 
 // extent is a range of a message that gave a kind already.
@@ -117,7 +127,7 @@ func (x *input) outcome(mid int32, m *catalog.Pattern, p place, msgs []frame.Mes
 func (x *input) remembered(mid int32, m *catalog.Pattern, p place, msg *frame.Message, more []record) *outcome {
 	use := &x.memoUse[mid]
 	if use.vain() {
-		return x.work(m, p, msg, more)
+		return x.work(mid, m, p, msg, more)
 	}
 	x.memo = binary.LittleEndian.AppendUint32(x.memo[:0], uint32(mid))
 	x.memo = append(x.memo, byte(msg.Origin), x.windowClass(p.line, msg.Stamp))
@@ -130,15 +140,16 @@ func (x *input) remembered(mid int32, m *catalog.Pattern, p place, msg *frame.Me
 	for _, r := range more {
 		x.memo = append(append(x.memo, r.rest...), 0)
 	}
-	if out, ok := x.cache[string(x.memo)]; ok {
+	if out, ok := x.cache[string(x.memo)]; ok && !(out.again && x.detailed()) {
 		use.found++
 		return out
 	}
-	out := x.work(m, p, msg, more)
+	out := x.work(mid, m, p, msg, more)
 	if slices.ContainsFunc(out.protos, func(pr *proto) bool { return pr.rest != nil }) {
 		return out
 	}
 	for i, pr := range out.protos {
+		out.again = out.again || pr.again && !x.s.deciding[mid].quiet
 		own := *pr
 		out.protos[i] = &own
 	}
@@ -177,7 +188,7 @@ func (x *input) lendProto() *proto {
 
 // work matches a message in earnest: split, joined with as many followers as the
 // pattern allows.
-func (x *input) work(m *catalog.Pattern, p place, msg *frame.Message, more []record) *outcome {
+func (x *input) work(mid int32, m *catalog.Pattern, p place, msg *frame.Message, more []record) *outcome {
 	out := &outcome{}
 	parts := split(msg.Text, m.Split)
 	for k, part := range parts {
@@ -199,7 +210,18 @@ func (x *input) work(m *catalog.Pattern, p place, msg *frame.Message, more []rec
 			if last {
 				out.joined = n
 			}
-			out.protos = append(out.protos, x.build(m, p, msg, part, text, found))
+			var pr *proto
+			if e := x.again(mid, p, msg, found.Fields); e != nil {
+				pr = x.lendProto()
+				pr.entry, pr.again = e, true
+				pr.sig.Kind = e.sig.Kind
+				pr.sig.Level, _ = gpumedic.ParseLevel(m.Level)
+				pr.place(part, found)
+			} else {
+				pr = x.build(m, p, msg, part, text, found)
+				x.sameAgain(mid, m, pr)
+			}
+			out.protos = append(out.protos, pr)
 			break
 		}
 	}

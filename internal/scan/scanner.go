@@ -30,8 +30,9 @@ type Scanner struct {
 	dec      Decoder
 	matchers []*catalog.Pattern
 	search   literal.Searcher
-	refusals []refusal // by matcher
-	targets  []target  // by literal
+	refusals []refusal  // by matcher
+	deciding []deciding // by matcher
+	targets  []target   // by literal
 	unread   *catalog.Pattern
 	uses     uses
 	frameAll bool // tests want no row to be taken for dull
@@ -72,6 +73,7 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 		}
 		s.matchers = append(s.matchers, catalog.Compile(m, fast))
 		s.refusals = append(s.refusals, refusalOf(m))
+		s.deciding = append(s.deciding, decidingOf(s.matchers[i]))
 		for _, text := range m.Literals {
 			for _, form := range spellings(text) {
 				t := add(literal.Literal{Text: form, Fold: m.Fold})

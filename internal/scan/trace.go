@@ -258,7 +258,7 @@ func (x *input) hintRank() {
 	if number(x.stated) != nil {
 		rank = x.stated
 	}
-	if k := x.rd.Kind(); rank == "" || k != source.KindJoblog && k != source.KindUnknown || len(x.ranks) >= maxRanks {
+	if k := x.kind; rank == "" || k != source.KindJoblog && k != source.KindUnknown || len(x.ranks) >= maxRanks {
 		return
 	}
 	for r := range x.ranks {

@@ -42,8 +42,12 @@ func ParseCommand(line string) (Command, bool) {
 		return Command{}, false
 	}
 	line = strings.TrimSpace(line)
-	if rest, ok := strings.CutPrefix(line, "== "); ok {
-		// Bug reports head a file with "== /proc/iomem".
+	rest, ok := strings.CutPrefix(line, "== ")
+	if !ok {
+		rest, ok = strings.CutPrefix(line, "*** ")
+	}
+	if ok {
+		// Bug reports head a file with "*** /proc/iomem" (some collectors "== ").
 		if strings.HasPrefix(rest, "/") && !strings.Contains(rest, " ") {
 			return Command{Tool: "cat", Args: []string{rest}}, true
 		}
