@@ -35,7 +35,7 @@ func (p *printer) gpuTable(gpus []GPU) {
 			return strconv.Itoa(*g.Index)
 		}, 0},
 		{lang.Pick(l, "address", "地址"), func(g *GPU) string { return strings.TrimPrefix(g.PCI, "0000:") }, 0},
-		{lang.Pick(l, "product", "型号"), func(g *GPU) string { return layout.Shorten(strings.TrimPrefix(g.Name, "NVIDIA "), 20) }, 0},
+		{lang.Pick(l, "product", "型号"), func(g *GPU) string { return layout.Shorten(productName(g.Name), 20) }, 0},
 		{lang.Pick(l, "memory", "显存"), func(g *GPU) string { return share(inGiB(g.MemoryUsed), inGiB(g.MemoryTotal), "G") }, 0},
 		{lang.Pick(l, "busy", "利用率"), func(g *GPU) string { return unit(g.Utilization, "%") }, 4},
 		{lang.Pick(l, "temp", "温度"), func(g *GPU) string { return unit(g.Temperature, "C") }, 0},
@@ -179,4 +179,17 @@ func pcie(g *GPU) string {
 		}
 	}
 	return strings.TrimSpace(out)
+}
+
+// productName shortens a name for the table. lspci writes the chip with the product in
+// brackets, "NVIDIA Corporation GH100 [H100 PCIe] (rev a1)": the product is what people know.
+func productName(name string) string {
+	if s, ok := strings.CutPrefix(name, "NVIDIA Corporation "); ok {
+		s, _, _ = strings.Cut(s, " (rev ")
+		if _, inner, ok := strings.Cut(s, "["); ok {
+			s, _, _ = strings.Cut(inner, "]")
+		}
+		return s
+	}
+	return strings.TrimPrefix(name, "NVIDIA ")
 }
