@@ -61,7 +61,7 @@ type Node struct {
 	Read    time.Time `json:"read,omitzero"`        // when the readings of Report were taken; zero: never yet
 	Every   float64   `json:"every_s,omitempty"`    // seconds between readings
 	Problem string    `json:"problem,omitempty"`    // why there is no report, or why it is old
-	ProblZH string    `json:"problem_zh,omitempty"` // the same in Chinese
+	ProblemZH string    `json:"problem_zh,omitempty"` // the same in Chinese
 	// Report holds the table of GPUs and the findings; nil before the first readings.
 	Report *report.Node `json:"report,omitempty"`
 }
@@ -113,7 +113,7 @@ type Maintenance struct {
 	Due      time.Time `json:"due,omitzero"`
 	Who      string    `json:"who,omitempty"` // gpumedic when it noticed by itself
 	Evidence string    `json:"evidence,omitempty"`
-	EvidZH   string    `json:"evidence_zh,omitempty"`
+	EvidenceZH   string    `json:"evidence_zh,omitempty"`
 	Command  string    `json:"command,omitempty"` // how it is done
 	Why      string    `json:"why,omitempty"`     // what it is good for
 	WhyZH    string    `json:"why_zh,omitempty"`
