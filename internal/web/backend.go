@@ -42,9 +42,10 @@ type Backend interface {
 
 // Actor does what a person asks for on the page. Errors of package incident (ErrNotFound,
 // ErrState, ErrNotVerified, …) are told apart. Verify starts the checks and returns.
+// Closing without verification is left to the command line.
 type Actor interface {
 	Ack(ctx context.Context, id int64, who, why string) error
-	Close(ctx context.Context, id int64, force bool, who, why string) error
+	Close(ctx context.Context, id int64, who, why string) error
 	Reopen(ctx context.Context, id int64, who, why string) error
 	Verify(ctx context.Context, id int64, who string) error
 	Silence(ctx context.Context, s incident.Silence) (int64, error)
@@ -53,14 +54,14 @@ type Actor interface {
 
 // Node is the node as the last readings and the engine's last answer have it.
 type Node struct {
-	Name    string    `json:"name"`
-	Version string    `json:"version"`              // of gpumedic
-	Driver  string    `json:"driver,omitempty"`     // of the GPUs
-	Boot    string    `json:"boot_id,omitempty"`    // of the running system
-	Started time.Time `json:"started"`              // of the daemon
-	Read    time.Time `json:"read,omitzero"`        // when the readings of Report were taken; zero: never yet
-	Every   float64   `json:"every_s,omitempty"`    // seconds between readings
-	Problem string    `json:"problem,omitempty"`    // why there is no report, or why it is old
+	Name      string    `json:"name"`
+	Version   string    `json:"version"`              // of gpumedic
+	Driver    string    `json:"driver,omitempty"`     // of the GPUs
+	Boot      string    `json:"boot_id,omitempty"`    // of the running system
+	Started   time.Time `json:"started"`              // of the daemon
+	Read      time.Time `json:"read,omitzero"`        // when the readings of Report were taken; zero: never yet
+	Every     float64   `json:"every_s,omitempty"`    // seconds between readings
+	Problem   string    `json:"problem,omitempty"`    // why there is no report, or why it is old
 	ProblemZH string    `json:"problem_zh,omitempty"` // the same in Chinese
 	// Report holds the table of GPUs and the findings; nil before the first readings.
 	Report *report.Node `json:"report,omitempty"`
@@ -104,17 +105,17 @@ const (
 
 // Maintenance is one item of the calendar.
 type Maintenance struct {
-	ID       string    `json:"id"`
-	Title    string    `json:"title"`
-	TitleZH  string    `json:"title_zh,omitempty"`
-	State    string    `json:"state"` // ok, soon, overdue, never
-	Every    int       `json:"every_days"`
-	Done     time.Time `json:"done,omitzero"`
-	Due      time.Time `json:"due,omitzero"`
-	Who      string    `json:"who,omitempty"` // gpumedic when it noticed by itself
-	Evidence string    `json:"evidence,omitempty"`
-	EvidenceZH   string    `json:"evidence_zh,omitempty"`
-	Command  string    `json:"command,omitempty"` // how it is done
-	Why      string    `json:"why,omitempty"`     // what it is good for
-	WhyZH    string    `json:"why_zh,omitempty"`
+	ID         string    `json:"id"`
+	Title      string    `json:"title"`
+	TitleZH    string    `json:"title_zh,omitempty"`
+	State      string    `json:"state"` // ok, soon, overdue, never
+	Every      int       `json:"every_days"`
+	Done       time.Time `json:"done,omitzero"`
+	Due        time.Time `json:"due,omitzero"`
+	Who        string    `json:"who,omitempty"` // gpumedic when it noticed by itself
+	Evidence   string    `json:"evidence,omitempty"`
+	EvidenceZH string    `json:"evidence_zh,omitempty"`
+	Command    string    `json:"command,omitempty"` // how it is done
+	Why        string    `json:"why,omitempty"`     // what it is good for
+	WhyZH      string    `json:"why_zh,omitempty"`
 }

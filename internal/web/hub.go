@@ -2,6 +2,7 @@ package web
 
 import (
 	"sync"
+	"time"
 
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/report"
@@ -44,8 +45,10 @@ func (h *Hub) Publish(u Update) {
 	}
 }
 
-// PublishGPUs tells new readings.
-func (h *Hub) PublishGPUs(g *GPUs) { h.Publish(Update{GPUs: g}) }
+// Readings tells new readings.
+func (h *Hub) Readings(at time.Time, gpus []report.GPU) {
+	h.Publish(Update{GPUs: &GPUs{Schema: "gpumedic.gpus/v1", At: at, GPUs: gpus}})
+}
 
 // Watching is how many streams are open.
 func (h *Hub) Watching() int {
@@ -76,9 +79,9 @@ func (h *Hub) unsubscribe(c chan Update) {
 	}
 }
 
-// GPUs is the table of GPUs at a moment. It is named GPUs in the API too.
+// GPUs is the table of GPUs at a moment, as the API has it.
 type GPUs struct {
 	Schema string       `json:"schema"`
-	At     string       `json:"at,omitempty"` // RFC 3339, when it was read
+	At     time.Time    `json:"at,omitzero"` // when it was read
 	GPUs   []report.GPU `json:"gpus"`
 }
