@@ -123,7 +123,11 @@ func readJSON(r *http.Request, v any) error {
 	}
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
+	var tooLong *http.MaxBytesError
+	switch err := d.Decode(v); {
+	case errors.As(err, &tooLong):
+		return err
+	case err != nil:
 		return badRequest("read command: " + err.Error())
 	}
 	return nil

@@ -96,6 +96,9 @@ func (c *Chart) draw(l string, at []int64, values []float32, now time.Time) {
 	} else {
 		c.Alt = fmt.Sprintf(lang.Pick(l, "last hour: lowest %s, highest %s %s", "最近一小时：最低 %s，最高 %s %s"), figure(&lo, 1), figure(&hi, 1), c.Unit)
 	}
+	if c.Grow && hi <= 0 {
+		return // the base line alone: nothing happened
+	}
 	c.Path = drawn(at, values, c.Scale, base, c.Top, now)
 }
 

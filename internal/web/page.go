@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/gpumedic/gpumedic/internal/lang"
 )
@@ -136,7 +137,16 @@ func (s *Server) render(w http.ResponseWriter, status int, v *view) {
 	h.Set("Content-Language", map[string]string{"en": "en", "zh": "zh-CN"}[v.Lang])
 	h.Set("Vary", "Accept-Language, Cookie")
 	w.WriteHeader(status)
-	w.Write(b.Bytes())
+	w.Write(bytes.Map(visible, b.Bytes()))
+}
+
+// visible replaces what no text of the page has and a line of a log may: controls, and
+// marks that turn the direction of what follows.
+func visible(r rune) rune {
+	if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control) {
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 // errorData is what the error page shows.

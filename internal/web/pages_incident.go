@@ -148,15 +148,27 @@ func followOf(c *gpumedic.Consequence) follow {
 	f := follow{line: lineOf(c.Input, c.Line, c.Text, c.Mark, c.Count)}
 	f.Signal, f.Note = c.Signal, c.Why
 	if c.After != nil {
-		f.After, f.Timed = fmt.Sprintf("%+.1f s", *c.After), true
-		if *c.After > -0.05 && *c.After < 0.05 {
-			f.After = "+0 s"
-		}
+		f.After, f.Timed = distance(*c.After), true
 	}
 	if c.Rank != nil {
 		f.Who = "rank " + strconv.Itoa(*c.Rank)
 	}
 	return f
+}
+
+// distance is how long after the decisive line something came.
+func distance(sec float64) string {
+	sign := "+"
+	if sec < 0 {
+		sign, sec = "−", -sec
+	}
+	switch {
+	case sec < 0.05:
+		return "+0 s"
+	case sec < 120:
+		return fmt.Sprintf("%s%.1f s", sign, sec)
+	}
+	return fmt.Sprintf("%s%.0f min", sign, sec/60)
 }
 
 func lineOf(input string, no int, text string, mark [2]int, count int) line {

@@ -84,7 +84,6 @@ func label(g *report.GPU) string {
 type gpuData struct {
 	gpuRow
 	Open  []*incident.Incident
-	Times []int64
 	Table []tableRow
 }
 
@@ -106,11 +105,12 @@ func (s *Server) pageGPU(w http.ResponseWriter, r *http.Request) {
 		for _, x := range s.rings.Read(name, v.Now.Add(-shownSpan), v.Now, 5*time.Minute) {
 			d.Table = figures(&x)
 		}
-		list, err := s.Backend.List(r.Context(), store.Filter{GPU: name})
+		list, err := s.Backend.List(r.Context(), store.Filter{})
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
+		list = slices.DeleteFunc(list, func(i *incident.Incident) bool { return !incident.SameGPU(i.Subject.GPU, namesOf(&g)) })
 		d.Open = show.WorstFirst(list)
 		v.Data = d
 		s.render(w, http.StatusOK, v)

@@ -184,6 +184,8 @@ func thousands(n int) string {
 func (o Options) Do(i *incident.Incident) string {
 	do, why := lang.Action(o.Lang, i.Action), ""
 	switch {
+	case i.Level > 0 && i.Occurrences < 2:
+		why = o.pick("one step up: the repair did not hold", "已升级：处理后复核未通过")
 	case i.Level > 0:
 		why = fmt.Sprintf(o.pick("one step up: it happened %d times", "已升级：发生过 %d 次"), i.Occurrences)
 	case i.Lang == o.Lang:

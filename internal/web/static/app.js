@@ -76,7 +76,7 @@
       path += (pen ? "L" : "M") + x.toFixed(1) + " " + y.toFixed(1) + (pen ? "" : "h0.1");
       before = at; pen = true;
     });
-    svg.querySelector(".line").setAttribute("d", path);
+    svg.querySelector(".line").setAttribute("d", grow && hi <= 0 ? "" : path); // nothing happened: the base line alone
     const says = grow ? fill(words.tMore, figure(hi)) : fill(words.tAlt, figure(lo), figure(hi), d.unit);
     svg.setAttribute("aria-label", d.label + ": " + says);
   };

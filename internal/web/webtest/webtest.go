@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -67,7 +66,7 @@ func Lost(dir string) (*Scene, error) {
 	}
 	lost := &s.Info.Report.GPUs[3]
 	lost.State, lost.Problems = "fault", []string{"gpu-fell-off-bus"}
-	lost.MemoryUsed, lost.Utilization, lost.Power, lost.Temperature, lost.Corrected, lost.Uncorrected = nil, nil, nil, nil, nil, nil
+	silent(lost)
 	s.Info.Report.GPUs[5].State, s.Info.Report.GPUs[5].Problems = "warning", []string{"row-remap-pending"}
 	s.Info.Report.Status = gpumedic.ExitFault
 	s.Feeds[1].State, s.Feeds[1].Error = web.SourceStale, "read GPU 3: no answer within 5 s"
@@ -131,7 +130,11 @@ func scene(dir string, gpus int, log string) (*Scene, error) {
 	}); err != nil {
 		return nil, err
 	}
-	s.readings(now)
+	lost := -1
+	if log != "" {
+		lost = 3
+	}
+	s.readings(now, lost)
 	s.Feeds = feeds(now)
 	s.Calendar = calendar(now)
 	if log == "" {
@@ -233,13 +236,18 @@ func work(g *report.GPU, n, second int) {
 	}
 }
 
-func (s *Scene) readings(now time.Time) {
+// silent is a GPU that answers nothing.
+func silent(g *report.GPU) {
+	g.MemoryUsed, g.Utilization, g.Power, g.Temperature, g.Corrected, g.Uncorrected = nil, nil, nil, nil, nil, nil
+}
+
+func (s *Scene) readings(now time.Time, lost int) {
 	for second := 0; second <= 3600; second += 5 {
 		list := make([]report.GPU, 0, 8)
 		for n, g := range s.Info.Report.GPUs {
 			work(&g, n, second)
-			if n == 3 && second > 3000 && len(s.Info.Report.GPUs) == 8 {
-				g.Utilization = ptr(0)
+			if n == lost && second > 2400 {
+				silent(&g)
 			}
 			list = append(list, g)
 		}
@@ -262,6 +270,3 @@ func (s *Scene) Next(second int) []report.GPU {
 func (s *Scene) Config() web.Config {
 	return web.Config{Backend: s, Hub: s.Hub, Rings: s.Rings, Catalog: s.Catalog, Zone: time.FixedZone("CST", 8*3600)}
 }
-
-// TempDir is a folder that the caller removes.
-func TempDir() (string, error) { return os.MkdirTemp("", "webtest") }
