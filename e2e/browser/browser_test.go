@@ -29,6 +29,13 @@ import (
 // serve runs the page over a scene on a port of its own.
 func serve(t *testing.T, make func(string) (*webtest.Scene, error), actions bool) (*webtest.Scene, string) {
 	t.Helper()
+	s, base, _ := serveStop(t, make, actions)
+	return s, base
+}
+
+// serveStop gives a way to end the server before the test does.
+func serveStop(t *testing.T, make func(string) (*webtest.Scene, error), actions bool) (*webtest.Scene, string, func()) {
+	t.Helper()
 	s, err := make(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +55,7 @@ func serve(t *testing.T, make func(string) (*webtest.Scene, error), actions bool
 	srv := web.NewHTTP(h)
 	go srv.Serve(l)
 	t.Cleanup(func() { srv.Close(); s.Store.Close() })
-	return s, "http://" + l.Addr().String()
+	return s, "http://" + l.Addr().String(), func() { srv.Close() }
 }
 
 // tab is a browser tab that remembers what went wrong in it and what it asked for.
@@ -56,6 +63,8 @@ type tab struct {
 	t    *testing.T
 	ctx  context.Context
 	base string
+
+	tolerant bool // errors of the console are what the test makes
 
 	mu      sync.Mutex
 	errors  []string
@@ -115,7 +124,9 @@ func (b *tab) clean() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range b.errors {
-		b.t.Error(e)
+		if !b.tolerant {
+			b.t.Error(e)
+		}
 	}
 	for _, u := range b.foreign {
 		b.t.Error("request to elsewhere:", u)
@@ -142,13 +153,22 @@ func eval[T any](b *tab, js string) T {
 	return v
 }
 
-// wait waits until an expression of the page is true.
+// awaited takes the value of a promise.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// wait waits until an expression of the page is true; the page may change meanwhile.
 func (b *tab) wait(what, js string) {
 	b.t.Helper()
-	var ok bool
-	if err := chromedp.Run(b.ctx, chromedp.Poll(js, &ok, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
-		b.t.Fatalf("wait until %s: %v", what, err)
+	for range 200 {
+		var ok bool
+		if err := chromedp.Run(b.ctx, chromedp.Evaluate(js, &ok)); err == nil && ok {
+			return
+		}
+		if err := chromedp.Run(b.ctx, chromedp.Sleep(100*time.Millisecond)); err != nil {
+			b.t.Fatalf("wait until %s: %v", what, err)
+		}
 	}
+	b.t.Fatalf("waited in vain until %s", what)
 }
 
 // picture keeps a screenshot in $SCREENSHOTS, for people to look at.
