@@ -26,6 +26,9 @@ func TestPictures(t *testing.T) {
 		"cards": "/history", "maintenance": "/maintenance", "sources": "/sources", "missing": "/incidents/999"}
 	tall := map[string]int64{"node": 1180, "incident": 1900, "incidents": 760, "gpu": 900}
 	b := open(t, base)
+	b.tolerant = true // one of the pages is missing on purpose
+	b.open("/")
+	b.picture("watch", 1120, 900)
 	for _, scheme := range []string{"light", "dark"} {
 		b.scheme(scheme)
 		for name, path := range pages {

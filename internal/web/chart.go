@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpumedic/gpumedic/internal/lang"
@@ -113,7 +112,7 @@ func first(values []float32) float64 {
 
 // drawn is the line in SVG. Steps that lie far apart are not joined.
 func drawn(at []int64, values []float32, scale, base, top float64, now time.Time) string {
-	var b strings.Builder
+	b := make([]byte, 0, 12*len(values))
 	begin := now.Add(-shownSpan).UnixMilli()
 	before, pen := int64(0), false
 	for i, v := range values {
@@ -127,17 +126,18 @@ func drawn(at []int64, values []float32, scale, base, top float64, now time.Time
 		if pen && at[i]-before > 3*shownStep.Milliseconds() {
 			pen = false
 		}
-		command := "L"
+		command := byte('L')
 		if !pen {
-			command = "M"
+			command = 'M'
 		}
-		fmt.Fprintf(&b, "%s%.1f %.1f", command, x, y)
+		b = strconv.AppendFloat(append(b, command), x, 'f', 1, 64)
+		b = strconv.AppendFloat(append(b, ' '), y, 'f', 1, 64)
 		if !pen {
-			b.WriteString("h0.1") // one point alone is a dot
+			b = append(b, "h0.1"...) // one point alone is a dot
 		}
 		before, pen = at[i], true
 	}
-	return b.String()
+	return string(b)
 }
 
 // figure is a number as short as it stays useful; "–" where nothing was read.

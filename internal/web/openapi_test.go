@@ -148,7 +148,7 @@ func TestEveryFieldIsInTheDocument(t *testing.T) {
 	d := p.document()
 	for schema, v := range map[string]any{
 		"NodeAnswer": web.NodeAnswer{}, "Incident": incident.Incident{}, "IncidentAnswer": web.IncidentAnswer{}, "Event": incident.Event{}, "Verification": incident.Verification{},
-		"CheckResult": incident.CheckResult{}, "Finding": gpumedic.Finding{}, "EvidenceOut": gpumedic.EvidenceOut{}, "Consequence": gpumedic.Consequence{}, "NodeReport": report.Node{},
+		"Evidence": incident.Evidence{}, "CheckResult": incident.CheckResult{}, "Finding": gpumedic.Finding{}, "EvidenceOut": gpumedic.EvidenceOut{}, "Consequence": gpumedic.Consequence{}, "NodeReport": report.Node{},
 		"GPURow": report.GPU{}, "GPU": gpumedic.GPU{}, "Subject": gpumedic.Subject{}, "Source": web.Source{}, "Maintenance": web.Maintenance{}, "HistoryRow": incident.HistoryRow{}, "Card": incident.Card{},
 		"Silence": incident.Silence{}, "ChangeEvent": web.ChangeEvent{}, "Series": web.Series{}, "Done": web.Done{}, "Problem": web.Problem{}, "Verdict": web.Verdict{}, "SilenceCommand": web.SilenceCommand{},
 	} {

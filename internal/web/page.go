@@ -143,6 +143,9 @@ func (s *Server) render(w http.ResponseWriter, status int, v *view) {
 // visible replaces what no text of the page has and a line of a log may: controls, and
 // marks that turn the direction of what follows.
 func visible(r rune) rune {
+	if r >= ' ' && r < 0x7f {
+		return r
+	}
 	if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control) {
 		return unicode.ReplacementChar
 	}

@@ -80,7 +80,6 @@ type incidentData struct {
 	Summary  string
 	Causes   []gpumedic.Cause
 	Silenced *incident.Silence
-	TextLang string // of what the engine wrote
 	CanClose bool
 }
 
@@ -98,7 +97,7 @@ func (s *Server) pageIncident(w http.ResponseWriter, r *http.Request) {
 	}
 	i := a.Incident
 	v.Title = fmt.Sprintf(lang.Pick(v.Lang, "Incident %d", "事件 %d"), id)
-	d := incidentData{IncidentAnswer: a, Life: life(i), TextLang: i.Lang, CanClose: i.Live() && !i.Verified.IsZero() && !(i.Transient && i.Present)}
+	d := incidentData{IncidentAnswer: a, Life: life(i), CanClose: i.Live() && !i.Verified.IsZero() && !(i.Transient && i.Present)}
 	for _, x := range i.Victims {
 		d.Victims = append(d.Victims, s.texts(v.Lang).Victim(x))
 	}
@@ -120,16 +119,18 @@ func (d *incidentData) describe(s *Server, l string) {
 	if f := d.Finding; f != nil {
 		for _, e := range f.Evidence {
 			x := lineOf(e.Input, e.Line, e.Text, e.Mark, e.Count)
-			x.At, x.Span, x.Note, x.Signal = e.At, e.Span, e.Note, e.Signal
+			x.At, x.Span, x.Note, x.Signal = e.At, e.Span, s.translated(l, meaning(l, e)), e.Signal
 			d.Lines = append(d.Lines, x)
 		}
 		for _, c := range f.Consequences {
-			d.Follows = append(d.Follows, followOf(&c))
+			f := followOf(&c)
+			f.Note = s.translated(l, c.Why)
+			d.Follows = append(d.Follows, f)
 		}
 	} else {
 		for _, e := range i.Evidence {
-			x := lineOf(e.Input, e.Line, e.Text, [2]int{}, e.Count)
-			x.At, x.Signal = e.First, e.Signal
+			x := lineOf(e.Input, e.Line, e.Text, e.Mark, e.Count)
+			x.At, x.Note, x.Signal = e.First, s.translated(l, e.Note), e.Signal
 			d.Lines = append(d.Lines, x)
 		}
 	}
@@ -146,7 +147,7 @@ func (d *incidentData) describe(s *Server, l string) {
 
 func followOf(c *gpumedic.Consequence) follow {
 	f := follow{line: lineOf(c.Input, c.Line, c.Text, c.Mark, c.Count)}
-	f.Signal, f.Note = c.Signal, c.Why
+	f.Signal = c.Signal
 	if c.After != nil {
 		f.After, f.Timed = distance(*c.After), true
 	}

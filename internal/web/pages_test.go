@@ -133,10 +133,16 @@ func TestIncidentPageSays(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
+	body = p.get("/incidents/1?lang=zh") // the engine wrote English
+	for _, en := range []string{"the driver can no longer reach the GPU", "tasks wait in the kernel", "the driver&#39;s verdict"} {
+		if strings.Contains(body, en) {
+			t.Errorf("the page in Chinese says %q", en)
+		}
+	}
 	// Without the engine's present answer the sample that is kept is shown.
 	clear(p.Findings)
 	body = p.get("/incidents/1")
-	for _, want := range []string{"GPU has fallen off the bus", "no longer held in memory"} {
+	for _, want := range []string{"<mark>NVRM: Xid (PCI:0000:5d:00): 79", "= the driver can no longer reach the GPU", "no longer held in memory"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("after a restart the page lacks %q", want)
 		}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/lang"
 )
 
@@ -14,7 +16,8 @@ type Server struct {
 	Config
 	hub     *Hub
 	rings   *Rings
-	pages   map[string]*pageSet // by language
+	pages   map[string]*pageSet            // by language
+	texted  func() map[string]catalog.Text // made when it is first needed
 	handler http.Handler
 }
 
@@ -41,7 +44,8 @@ func New(c Config) (*Server, error) {
 	if !lang.Known(c.Lang) {
 		c.Lang = "en"
 	}
-	s := &Server{Config: c, hub: c.Hub, rings: c.Rings, pages: map[string]*pageSet{}}
+	s := &Server{Config: c, hub: c.Hub, rings: c.Rings, pages: map[string]*pageSet{},
+		texted: sync.OnceValue(func() map[string]catalog.Text { return textsOf(c.Catalog) })}
 	for _, l := range []string{"en", "zh"} {
 		set, err := s.parsePages(l)
 		if err != nil {

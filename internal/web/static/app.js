@@ -194,6 +194,7 @@
 
   copyable(document);
   setInterval(count, 1000);
+  setInterval(() => { if (!document.hidden) refresh(); }, 30000); // what time alone changes: readings that became old, due dates
   loadSeries();
   follow();
 })();
