@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpumedic/gpumedic/internal/web"
 	"github.com/gpumedic/gpumedic/internal/web/webtest"
@@ -20,7 +21,10 @@ type stream struct {
 
 func (p *page) follow(headers ...string) *stream {
 	p.Helper()
-	srv := httptest.NewServer(p.server)
+	srv := httptest.NewUnstartedServer(p.server)
+	srv.Config = web.NewHTTP(p.server)
+	srv.Config.ReadTimeout, srv.Config.WriteTimeout = readTimeout, readTimeout
+	srv.Start()
 	ctx, cancel := context.WithCancel(p.Context())
 	p.Cleanup(func() { cancel(); srv.Close() })
 	r, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/api/v1/events", nil)
@@ -45,6 +49,9 @@ func (p *page) follow(headers ...string) *stream {
 	}
 	return s
 }
+
+// readTimeout is that of the server in these tests: a stream must outlive it.
+const readTimeout = 200 * time.Millisecond
 
 // next reads one event.
 func (s *stream) next() string {
@@ -81,6 +88,17 @@ func TestEvents(t *testing.T) {
 		if !strings.Contains(e, want) {
 			t.Errorf("change %q lacks %s", e, want)
 		}
+	}
+}
+
+// TestStreamOutlivesTheTimeouts that other requests have.
+func TestStreamOutlivesTheTimeouts(t *testing.T) {
+	p := over(t, webtest.Empty, nil)
+	s := p.follow()
+	time.Sleep(3 * readTimeout)
+	p.Hub.Publish(web.Update{Sources: p.Feeds})
+	if e := s.next(); !strings.HasPrefix(e, "event: sources\n") {
+		t.Errorf("%q", e)
 	}
 }
 
