@@ -17,8 +17,10 @@ const maxBody = 16 << 10
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types gpumedic"
 
-// guard stands before every route.
-func (s *Server) guard(next http.Handler) http.Handler {
+// Guard stands before every route, and before what else the daemon serves on the same
+// address: other names, other sites and bodies without end are refused, and the headers
+// that a browser should have are set.
+func (s *Server) Guard(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	cross.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, http.StatusForbidden, "refuse request: it was made by another site")

@@ -57,7 +57,7 @@ func New(c Config) (*Server, error) {
 	for _, rt := range s.routes() {
 		mux.HandleFunc(rt.method+" "+rt.path, rt.handle)
 	}
-	s.handler = s.guard(mux)
+	s.handler = s.Guard(mux)
 	return s, nil
 }
 
