@@ -20,20 +20,23 @@ var templateFS embed.FS
 
 // pageSet are the pages in one language.
 type pageSet struct {
-	lang  string
 	named map[string]*template.Template
 }
 
 var pageNames = []string{"node", "gpu", "incidents", "incident", "cards", "history", "maintenance", "sources", "error"}
 
 func (s *Server) parsePages(l string) (*pageSet, error) {
-	set := &pageSet{lang: l, named: map[string]*template.Template{}}
+	set := &pageSet{named: map[string]*template.Template{}}
 	layout, err := template.New("layout.html").Funcs(s.funcs(l)).ParseFS(templateFS, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}
 	for _, name := range pageNames {
-		t, err := template.Must(layout.Clone()).ParseFS(templateFS, "templates/"+name+".html")
+		clone, err := layout.Clone()
+		if err != nil {
+			return nil, fmt.Errorf("read template: %w", err)
+		}
+		t, err := clone.ParseFS(templateFS, "templates/"+name+".html")
 		if err != nil {
 			return nil, fmt.Errorf("read template: %w", err)
 		}
@@ -127,7 +130,11 @@ func flash(l, done string) string {
 // render writes a page, whole or not at all.
 func (s *Server) render(w http.ResponseWriter, status int, v *view) {
 	var b bytes.Buffer
-	if err := s.pages[v.Lang].named[v.Page].ExecuteTemplate(&b, "layout.html", v); err != nil {
+	set, err := s.pages[v.Lang]()
+	if err == nil {
+		err = set.named[v.Page].ExecuteTemplate(&b, "layout.html", v)
+	}
+	if err != nil {
 		s.Log.Error("write page", "page", v.Page, "error", err)
 		http.Error(w, "write page: a defect of the page; the log of the daemon has more", http.StatusInternalServerError)
 		return

@@ -16,8 +16,8 @@ type Server struct {
 	Config
 	hub     *Hub
 	rings   *Rings
-	pages   map[string]*pageSet            // by language
-	texted  func() map[string]catalog.Text // made when it is first needed
+	pages   map[string]func() (*pageSet, error) // by language, made when one is asked for: 1 MB each
+	texted  func() map[string]catalog.Text      // made when it is first needed
 	handler http.Handler
 }
 
@@ -44,14 +44,10 @@ func New(c Config) (*Server, error) {
 	if !lang.Known(c.Lang) {
 		c.Lang = "en"
 	}
-	s := &Server{Config: c, hub: c.Hub, rings: c.Rings, pages: map[string]*pageSet{},
+	s := &Server{Config: c, hub: c.Hub, rings: c.Rings, pages: map[string]func() (*pageSet, error){},
 		texted: sync.OnceValue(func() map[string]catalog.Text { return textsOf(c.Catalog) })}
 	for _, l := range []string{"en", "zh"} {
-		set, err := s.parsePages(l)
-		if err != nil {
-			return nil, err
-		}
-		s.pages[l] = set
+		s.pages[l] = sync.OnceValues(func() (*pageSet, error) { return s.parsePages(l) })
 	}
 	mux := http.NewServeMux()
 	for _, rt := range s.routes() {
