@@ -69,6 +69,11 @@ var mayImport = map[string][]string{
 	"internal/incident/show":  {"catalog", "internal/incident", "internal/lang", "internal/layout"},
 	// notify writes its messages with the program's own words for actions.
 	"internal/act/notify": {"internal/lang"},
+	// web shows what the daemon knows: it names the store's filter and errors, and takes the
+	// texts of incidents from show. It judges nothing and never imports the daemon.
+	"internal/web": {"catalog", "internal/incident", "internal/incident/show", "internal/incident/store", "internal/lang", "internal/report"},
+	// webtest makes nodes for tests of the page with the engine and a store.
+	"internal/web/webtest": {"catalog", "internal/incident", "internal/incident/store", "internal/offline", "internal/report", "internal/source", "internal/web"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
 	// catalogdoc writes the pages of docs/faults from the catalog.

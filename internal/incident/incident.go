@@ -99,6 +99,8 @@ type Evidence struct {
 	Line   int    `json:"line"`
 	Signal string `json:"signal"`
 	Text   string `json:"text"`
+	Mark   [2]int `json:"mark,omitzero"`  // the decisive part of Text, byte offsets
+	Note   string `json:"note,omitempty"` // what the line means, in the language of the incident
 	Count  int    `json:"count"`
 	First  string `json:"first,omitempty"`
 	Last   string `json:"last,omitempty"`

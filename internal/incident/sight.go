@@ -107,7 +107,7 @@ func (b *Book) sightOf(f *gpumedic.Finding, node string, isReading func(string) 
 	s.id = identity(f.Fault, f.Case, f.Scope, f.Layer, s.f.Subject)
 	s.first, s.last = moment(f.FirstSeen), moment(f.LastSeen)
 	for _, e := range f.Evidence {
-		s.evidence = append(s.evidence, Evidence{Input: e.Input, Line: e.Line, Signal: e.Signal, Text: cut(e.Text), Count: e.Count, First: e.First, Last: e.Last})
+		s.evidence = append(s.evidence, Evidence{Input: e.Input, Line: e.Line, Signal: e.Signal, Text: cut(e.Text), Mark: markIn(e), Note: cut(e.Note), Count: e.Count, First: e.First, Last: e.Last})
 		s.covers[place(e.Input, e.Line, e.Signal)] = true
 		s.reading = s.reading && isReading != nil && isReading(e.Signal)
 	}
@@ -173,6 +173,14 @@ func moment(s string) time.Time {
 
 func place(input string, line int, signal string) string {
 	return input + "\x00" + signal + "\x00" + strconv.Itoa(line)
+}
+
+// markIn is the decisive part of a line, none where cut takes it away.
+func markIn(e gpumedic.EvidenceOut) [2]int {
+	if e.Mark[0] < 0 || e.Mark[0] >= e.Mark[1] || e.Mark[1] > min(len(e.Text), maxText) {
+		return [2]int{}
+	}
+	return e.Mark
 }
 
 // cut bounds a text that a log may have made as long as it likes.
