@@ -59,6 +59,8 @@ var mayImport = map[string][]string{
 	// store alone knows SQLite; it writes what incident decides.
 	"internal/incident/store": {"internal/incident"},
 	"internal/incident/show":  {"catalog", "internal/incident", "internal/lang", "internal/layout"},
+	// notify writes its messages with the program's own words for actions.
+	"internal/act/notify": {"internal/lang"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
 	// catalogdoc writes the pages of docs/faults from the catalog.

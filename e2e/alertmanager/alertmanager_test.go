@@ -1,0 +1,210 @@
+//go:build e2e
+
+// Package alertmanager sends notices to a real Alertmanager (Debian:
+// prometheus-alertmanager) and looks at what its API and its own receiver then say.
+// Without it the test skips and says so.
+package alertmanager
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/act/notify"
+)
+
+// alert is what Alertmanager says of an alert, by its API and to its receivers.
+type alert struct {
+	Status      any               `json:"status"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	EndsAt      time.Time         `json:"endsAt"`
+}
+
+type server struct {
+	t   *testing.T
+	url string
+
+	mu   sync.Mutex
+	told []alert // by the webhook that Alertmanager sends
+}
+
+func start(t *testing.T) *server {
+	t.Helper()
+	bin, err := exec.LookPath("prometheus-alertmanager")
+	if err != nil {
+		t.Skip("prometheus-alertmanager is not installed (Debian: prometheus-alertmanager)")
+	}
+	s := &server{t: t}
+	hook := httptest.NewServer(http.HandlerFunc(s.receive))
+	t.Cleanup(hook.Close)
+	dir := t.TempDir()
+	conf := fmt.Sprintf("route: {receiver: r, group_by: [incident], group_wait: 0s, group_interval: 1s, repeat_interval: 1h}\n"+
+		"receivers: [{name: r, webhook_configs: [{url: %q, send_resolved: true}]}]\n", hook.URL)
+	must(t, os.WriteFile(filepath.Join(dir, "am.yml"), []byte(conf), 0o600))
+	addr := freeAddr(t)
+	cmd := exec.Command(bin, "--config.file="+filepath.Join(dir, "am.yml"), "--storage.path="+filepath.Join(dir, "data"),
+		"--web.listen-address="+addr, "--cluster.listen-address=")
+	log, err := os.Create(filepath.Join(dir, "am.log"))
+	must(t, err)
+	cmd.Stdout, cmd.Stderr = log, log
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+		log.Close()
+		if t.Failed() {
+			b, _ := os.ReadFile(log.Name())
+			t.Logf("alertmanager: %s", b)
+		}
+	})
+	s.url = "http://" + addr
+	s.until("Alertmanager is ready", func() bool {
+		r, err := http.Get(s.url + "/-/ready")
+		if err != nil {
+			return false
+		}
+		r.Body.Close()
+		return r.StatusCode == 200
+	})
+	return s
+}
+
+func (s *server) receive(_ http.ResponseWriter, q *http.Request) {
+	var d struct{ Alerts []alert }
+	b, err := io.ReadAll(q.Body)
+	if err == nil {
+		err = json.Unmarshal(b, &d)
+	}
+	if err != nil {
+		s.t.Errorf("receiver: %v", err)
+	}
+	s.mu.Lock()
+	s.told = append(s.told, d.Alerts...)
+	s.mu.Unlock()
+}
+
+// saw reports whether the receiver was told of an incident with a status.
+func (s *server) saw(incident, status string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.told {
+		if a.Labels["incident"] == incident && a.Status == status {
+			return true
+		}
+	}
+	return false
+}
+
+// active are the alerts of the API.
+func (s *server) active() []alert {
+	s.t.Helper()
+	r, err := http.Get(s.url + "/api/v2/alerts")
+	must(s.t, err)
+	defer r.Body.Close()
+	var out []alert
+	must(s.t, json.NewDecoder(r.Body).Decode(&out))
+	return out
+}
+
+func (s *server) until(what string, f func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if f() {
+			return
+		}
+	}
+	s.t.Fatalf("waited in vain until %s", what)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func freeAddr(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func run(t *testing.T, n *notify.Notifier) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { _ = n.Run(ctx); close(done) }()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
+func notice(id, incident int64, kind notify.Kind) notify.Notice {
+	now := time.Now()
+	return notify.Notice{ID: id, Incident: incident, Kind: kind, Severity: gpumedic.SeverityCritical, Fault: "gpu-fell-off-bus", Class: "hardware",
+		Subject: gpumedic.Subject{Node: "n1", GPU: gpumedic.GPU{PCI: "0000:3b:00.0"}, Process: gpumedic.Process{PID: 4711, Name: "python"}},
+		Action:  "reboot_node", At: now, Opened: now, URL: "http://n1:9400/incidents/1",
+		Texts: map[string]notify.Text{"en": {Title: "GPU fell off the bus", Headline: "GPU 3 no longer answers"}}}
+}
+
+func TestLifeOfAnAlert(t *testing.T) {
+	s := start(t)
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "n.db")+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
+	must(t, err)
+	defer db.Close()
+	conf := &notify.Config{Channels: []notify.Channel{{Name: "am", Type: "alertmanager", URL: s.url, Resend: time.Second, Labels: map[string]string{"cluster": "c1"}}}}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	n, err := notify.New(t.Context(), db, conf, log)
+	must(t, err)
+	stop := run(t, n)
+
+	must(t, n.Put(t.Context(), notice(1, 1, notify.Opened)))
+	must(t, n.Put(t.Context(), notice(2, 2, notify.Opened)))
+	s.until("both alerts are in the API", func() bool { return len(s.active()) == 2 })
+	for _, a := range s.active() {
+		if a.Labels["alertname"] != "gpu-fell-off-bus" || a.Labels["cluster"] != "c1" || a.Labels["node"] != "n1" || a.Annotations["summary"] != "GPU 3 no longer answers" {
+			t.Errorf("alert %+v", a)
+		}
+	}
+	s.until("the receiver of Alertmanager was told", func() bool { return s.saw("1", "firing") && s.saw("2", "firing") })
+
+	// Past the first end of validity, and over a restart, the alerts are still there.
+	first := s.active()[0].EndsAt
+	stop()
+	n, err = notify.New(t.Context(), db, conf, log)
+	must(t, err)
+	stop = run(t, n)
+	s.until("the first validity is over", func() bool { return time.Now().After(first.Add(time.Second)) })
+	if got := len(s.active()); got != 2 {
+		t.Errorf("%d alerts after the first validity, want 2", got)
+	}
+
+	closed := notice(3, 1, notify.Closed)
+	closed.Closed = time.Now()
+	must(t, n.Put(t.Context(), closed))
+	s.until("the receiver was told that it is resolved", func() bool { return s.saw("1", "resolved") })
+	s.until("the API has only the other one", func() bool { a := s.active(); return len(a) == 1 && a[0].Labels["incident"] == "2" })
+	if s.saw("2", "resolved") {
+		t.Error("the open incident was resolved too")
+	}
+
+	// A node that dies stops telling: its alert ends by itself.
+	stop()
+	s.until("the alert of a dead node has ended", func() bool { return s.saw("2", "resolved") })
+}
