@@ -46,10 +46,16 @@ var mayImport = map[string][]string{
 	"internal/node":           {}, // pure, like ranks: what lines of one machine say together
 	"internal/diagnose":       {"catalog", "internal/node", "internal/ranks", "internal/topo", "internal/lazyre"},
 	"internal/explain":        {"catalog", "internal/decode", "internal/lang", "internal/layout", "internal/lazyre"},
-	"internal/report":         {"internal/lang", "internal/layout", "internal/lazyre"},
 	// lint reads scripts and manifests, not logs: its parsers are its own, and its answer
 	// is written by itself since it is a list of settings, not a report.
 	"internal/lint": {"catalog", "internal/lang", "internal/layout", "internal/lazyre"},
+	// report's form for Prometheus and the daemon's exporter share one list of metrics.
+	"internal/report":        {"internal/lang", "internal/layout", "internal/lazyre", "internal/metrics/names"},
+	"internal/metrics/names": {},
+	// metricstest makes the snapshots of the exporter's tests and of e2e/prometheus.
+	"internal/metrics/metricstest": {"internal/metrics", "internal/scan/section"},
+	// metrics shows readings, so it knows their form.
+	"internal/metrics": {"internal/metrics/names", "internal/scan/section"},
 	// offline wires source, scan, decode and diagnose for recorded input.
 	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/scan/section", "internal/source"},
 	// check judges readings, live or recorded, with the wiring of recorded input.

@@ -1,6 +1,7 @@
 package gpumedic
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -84,6 +85,29 @@ type GPU struct {
 // IsZero reports whether nothing names the GPU.
 func (g GPU) IsZero() bool {
 	return g.PCI == "" && g.UUID == "" && g.Serial == "" && g.Index == nil && g.Minor == nil
+}
+
+// Same reports whether two names mean one GPU of a node, by the strongest name that both
+// have.
+func (g GPU) Same(b GPU) bool {
+	switch {
+	case g.PCI != "" && b.PCI != "":
+		return g.PCI == b.PCI
+	case g.UUID != "" && b.UUID != "":
+		return g.UUID == b.UUID
+	case g.Index != nil && b.Index != nil:
+		return *g.Index == *b.Index
+	}
+	return false
+}
+
+// Join adds the names that g lacks and b has.
+func (g *GPU) Join(b GPU) {
+	g.PCI = cmp.Or(g.PCI, b.PCI)
+	g.UUID = cmp.Or(g.UUID, b.UUID)
+	g.Serial = cmp.Or(g.Serial, b.Serial)
+	g.Index = cmp.Or(g.Index, b.Index)
+	g.Minor = cmp.Or(g.Minor, b.Minor)
 }
 
 // String is the shortest name that a person can use in a command.

@@ -29,7 +29,7 @@ func ParseGPU(s string) (gpumedic.GPU, error) {
 // whether the GPU was seen.
 func only(n *report.Node, want gpumedic.GPU) bool {
 	at := slices.IndexFunc(n.GPUs, func(g report.GPU) bool {
-		return same(want, gpumedic.GPU{PCI: g.PCI, UUID: g.UUID, Index: g.Index})
+		return want.Same(gpumedic.GPU{PCI: g.PCI, UUID: g.UUID, Index: g.Index})
 	})
 	if at < 0 {
 		return false

@@ -68,35 +68,14 @@ func place(index *int) int {
 // find is the card that a GPU's names mean, a new one when none does.
 func find(cards *[]*card, node string, g gpumedic.GPU) *card {
 	for _, c := range *cards {
-		if c.node == node && same(c.gpu, g) {
-			join(&c.gpu, g)
+		if c.node == node && c.gpu.Same(g) {
+			c.gpu.Join(g)
 			return c
 		}
 	}
 	c := &card{node: node, gpu: g, values: map[string]string{}}
 	*cards = append(*cards, c)
 	return c
-}
-
-// same compares by the strongest name that both have.
-func same(a, b gpumedic.GPU) bool {
-	switch {
-	case a.PCI != "" && b.PCI != "":
-		return a.PCI == b.PCI
-	case a.UUID != "" && b.UUID != "":
-		return a.UUID == b.UUID
-	case a.Index != nil && b.Index != nil:
-		return *a.Index == *b.Index
-	}
-	return false
-}
-
-func join(a *gpumedic.GPU, b gpumedic.GPU) {
-	a.PCI = cmp.Or(a.PCI, b.PCI)
-	a.UUID = cmp.Or(a.UUID, b.UUID)
-	a.Serial = cmp.Or(a.Serial, b.Serial)
-	a.Index = cmp.Or(a.Index, b.Index)
-	a.Minor = cmp.Or(a.Minor, b.Minor)
 }
 
 // read reports whether anything of the GPU itself was read: what the user expected of it
@@ -155,22 +134,11 @@ func (c *card) first(keys ...string) *float64 {
 
 // ecc is the total since the driver was loaded, summed where only parts are given.
 func (c *card) ecc(what string) *float64 {
-	prefix := "ecc." + what + ".volatile."
-	if v := c.number(prefix + "total"); v != nil {
-		return v
+	v, ok := section.ECCTotal(func(key string) string { return c.values[key] }, what, "volatile")
+	if !ok {
+		return nil
 	}
-	var sum *float64
-	for _, part := range []string{"dram", "sram", "sram.parity", "sram.secded"} {
-		v := c.number(prefix + part)
-		if v == nil || part == "sram" && c.number(prefix+"sram.parity") != nil {
-			continue
-		}
-		if sum == nil {
-			sum = new(float64)
-		}
-		*sum += *v
-	}
-	return sum
+	return &v
 }
 
 // unread lists readings of a set that should be there and could not be read.
@@ -248,7 +216,7 @@ func about(f *gpumedic.Finding, g *report.GPU) bool {
 
 func isCard(s gpumedic.Subject, g *report.GPU) bool {
 	return !s.GPU.IsZero() && (s.Node == g.Node || s.Node == "" || g.Node == "") &&
-		same(s.GPU, gpumedic.GPU{PCI: g.PCI, UUID: g.UUID, Index: g.Index})
+		s.GPU.Same(gpumedic.GPU{PCI: g.PCI, UUID: g.UUID, Index: g.Index})
 }
 
 func anyUnread(list []report.Unread, g *report.GPU) bool {

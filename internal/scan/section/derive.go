@@ -80,19 +80,10 @@ func sumECC(s *Readings, what, span string) {
 	}
 	total, best, any := 0.0, -1.0, false
 	var from Reading
-	parts := []string{"dram", "sram", "sram.parity", "sram.secded"}
-	for _, part := range parts {
-		r, ok := s.Values[prefix+part]
-		v, isNum := num(r.Value)
-		if !ok || !isNum {
-			continue
-		}
+	for _, key := range eccParts(func(key string) string { return s.Values[key].Value }, prefix) {
+		r := s.Values[key]
+		v, _ := num(r.Value)
 		any = true
-		if part == "sram" { // the parts below it, when given, sum to it
-			if _, ok := num(s.Values[prefix+"sram.parity"].Value); ok {
-				continue
-			}
-		}
 		total += v
 		if v > best {
 			best, from = v, r
@@ -101,6 +92,36 @@ func sumECC(s *Readings, what, span string) {
 	if any && total < 1e15 {
 		s.derived(prefix+"total", strconv.Itoa(int(total)), from)
 	}
+}
+
+// eccParts are the readings below prefix that add up to the total. The parts of the
+// SRAM count instead of its sum where they are given.
+func eccParts(get func(key string) string, prefix string) []string {
+	var out []string
+	for _, part := range []string{"dram", "sram", "sram.parity", "sram.secded"} {
+		if _, ok := num(get(prefix + part)); !ok {
+			continue
+		}
+		if _, split := num(get(prefix + "sram.parity")); part == "sram" && split {
+			continue
+		}
+		out = append(out, prefix+part)
+	}
+	return out
+}
+
+// ECCTotal is the number of memory errors of a kind (corrected, uncorrected) and span
+// (volatile, aggregate): the driver's own total, or the sum of the parts that are given.
+func ECCTotal(get func(key string) string, what, span string) (total float64, ok bool) {
+	prefix := "ecc." + what + "." + span + "."
+	if v, ok := num(get(prefix + "total")); ok {
+		return v, true
+	}
+	for _, key := range eccParts(get, prefix) {
+		v, _ := num(get(key))
+		total, ok = total+v, true
+	}
+	return total, ok
 }
 
 // deriveLink settles the link's current and possible generation and the share of
