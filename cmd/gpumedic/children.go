@@ -8,5 +8,6 @@ import (
 // childTasks are what this program runs in a process of its own, since a driver call in
 // it may never return.
 var childTasks = map[string]child.Task{
-	gpu.TaskName: gpu.Task,
+	gpu.TaskName:   gpu.Task,
+	gpu.FollowName: gpu.Follow,
 }

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/child"
 	"github.com/gpumedic/gpumedic/internal/driver/nvml"
 	"github.com/gpumedic/gpumedic/internal/probe"
@@ -38,16 +40,17 @@ const EventLine = "# xid "
 type FollowOptions struct {
 	Every       time.Duration // vital
 	Quick, Full int           // each so many ticks
+	Skip        []string      // addresses of GPUs that are not asked: a call about them hangs
 }
 
 // Args are the options as the child's arguments.
 func (o FollowOptions) Args() []string {
-	return []string{o.Every.String(), strconv.Itoa(o.Quick), strconv.Itoa(o.Full)}
+	return append([]string{o.Every.String(), strconv.Itoa(o.Quick), strconv.Itoa(o.Full)}, o.Skip...)
 }
 
 func (o *FollowOptions) parse(args []string) error {
-	if len(args) != 3 {
-		return fmt.Errorf("follow gpus: %d arguments, want 3", len(args))
+	if len(args) < 3 {
+		return fmt.Errorf("follow gpus: %d arguments, want 3 or more", len(args))
 	}
 	var err1, err2, err3 error
 	o.Every, err1 = time.ParseDuration(args[0])
@@ -55,6 +58,13 @@ func (o *FollowOptions) parse(args []string) error {
 	o.Full, err3 = strconv.Atoi(args[2])
 	if err := errors.Join(err1, err2, err3); err != nil || o.Every <= 0 || o.Quick < 1 || o.Full < 1 {
 		return errors.Join(fmt.Errorf("follow gpus: arguments %q", args), err)
+	}
+	for _, a := range args[3:] {
+		pci := gpumedic.NormalPCI(a)
+		if pci == "" {
+			return fmt.Errorf("follow gpus: %q is no PCI address", a)
+		}
+		o.Skip = append(o.Skip, pci)
 	}
 	return nil
 }
@@ -132,6 +142,9 @@ func (f *follower) tick(n int) error {
 	}
 	again := false
 	for _, d := range f.devices {
+		if slices.Contains(f.o.Skip, d.pci) {
+			continue
+		}
 		f.where = d.pci
 		r := &reader{n: f.n, w: w, d: d.handle, pci: d.pci, full: level == LevelFull, proc: "/proc"}
 		switch {
@@ -196,6 +209,9 @@ func (f *follower) listen() {
 	}
 	f.events, f.listens = set, true
 	for _, d := range f.devices {
+		if slices.Contains(f.o.Skip, d.pci) {
+			continue
+		}
 		if can, err := f.n.SupportedEvents(d.handle); err == nil && can&nvml.EventXid != 0 {
 			_ = f.n.Register(d.handle, nvml.EventXid, set) // the kernel log tells the same
 		}
