@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/follow"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
+	"github.com/gpumedic/gpumedic/internal/lean"
 )
 
 // loop owns the core. Everything that it shares is behind its mutex.
@@ -37,6 +39,8 @@ type loop struct {
 	observed  time.Time
 	expired   time.Time
 	pruned    time.Time
+	begun     time.Time
+	leaned    time.Time
 	failing   bool            // the store cannot be written
 	waiting   map[string]bool // sources that have not read yet
 	inventory string
@@ -69,6 +73,7 @@ const (
 	figuresAfter = time.Minute
 	tickEvery    = time.Second
 	quietObserve = 5 * time.Second
+	leanAfter    = 20 * time.Second // the start is over
 	patienceLeft = 10 * time.Second // with sources that have not read yet
 )
 
@@ -78,7 +83,7 @@ func (l *loop) run(ctx context.Context) {
 	defer tick.Stop()
 	due := time.NewTimer(time.Hour)
 	defer due.Stop()
-	begun := l.now()
+	l.begun = l.now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -95,7 +100,7 @@ func (l *loop) run(ctx context.Context) {
 		case <-due.C:
 			l.answer(ctx)
 		case <-tick.C:
-			if len(l.waiting) > 0 && l.now().Sub(begun) > patienceLeft {
+			if len(l.waiting) > 0 && l.now().Sub(l.begun) > patienceLeft {
 				clear(l.waiting)
 			}
 			l.tick(ctx)
@@ -212,6 +217,9 @@ func (l *loop) observe(ctx context.Context) {
 		Node: l.conf.Node, Run: l.core.run, Continues: l.continues, Boot: l.boot, Lang: l.conf.Language,
 		Partial: l.partial(), Findings: a.Findings, Unexplained: a.Unexplained, Who: l.holders.list(now),
 	}, l.cursors())
+	if ctx.Err() != nil { // the end stores it
+		return
+	}
 	l.stored(err)
 	if err == nil && len(r.Changes) > 0 {
 		l.told(r)
@@ -266,6 +274,11 @@ func (l *loop) tick(ctx context.Context) {
 		l.expired = now
 		l.expire(now)
 		l.takeInventory(ctx, now)
+	}
+	if now.Sub(l.leaned).Abs() >= time.Hour && now.Sub(l.begun).Abs() > leanAfter {
+		l.leaned = now
+		debug.FreeOSMemory()
+		lean.Release()
 	}
 	if now.Sub(l.pruned).Abs() >= time.Hour {
 		l.pruned = now

@@ -33,7 +33,9 @@ type readings struct {
 	signals map[string]*gpumedic.Signal
 	// news counts changes of what there is, more those of figures.
 	news, more uint64
-	changed    bool
+	changed    bool // something in words
+	moved      bool // figures
+	judged     time.Time
 }
 
 func newReadings(rules []catalog.ReadingRule, node string) *readings {
@@ -87,13 +89,39 @@ func (r *readings) put(source string, doc []byte, how extent) {
 		if s.Subject.Node == "" {
 			s.Subject.Node = r.node
 		}
-		if before := old[key]; before != nil && s.Values["status"].Value == "" && how != whole {
+		before := old[key]
+		if how != some || before == nil || differs(&s, before) {
+			r.changed = true
+		}
+		if before != nil && s.Values["status"].Value == "" && how != whole {
 			join(&s, before)
 		}
 		now[key] = &s
 	}
 	r.sources[source] = now
-	r.changed = true
+	r.moved = true
+}
+
+// differs reports whether a set says something in words that was not said before. That a
+// figure moved is looked at less often.
+func differs(s, before *section.Readings) bool {
+	for k, v := range s.Values {
+		old := before.Values[k].Value
+		if v.Value == old {
+			continue
+		}
+		_, err1 := strconv.ParseFloat(v.Value, 64)
+		_, err2 := strconv.ParseFloat(old, 64)
+		if err1 != nil || err2 != nil {
+			return true
+		}
+	}
+	for k := range before.Values {
+		if _, ok := s.Values[k]; !ok && passing(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // passing are readings that say that something was wrong at that moment: they are gone
@@ -104,11 +132,14 @@ func passing(key string) bool {
 
 // join fills in what a lesser document does not hold.
 func join(s, before *section.Readings) {
-	for k, v := range before.Values {
-		if _, ok := s.Values[k]; !ok && !passing(k) {
-			s.Values[k] = v
+	all := maps.Clone(before.Values)
+	for k := range all {
+		if passing(k) {
+			delete(all, k)
 		}
 	}
+	maps.Copy(all, s.Values)
+	s.Values = all
 	g, b := &s.Subject.GPU, before.Subject.GPU
 	if g.UUID == "" {
 		g.UUID = b.UUID
@@ -155,12 +186,15 @@ func (r *readings) sets() []section.Readings {
 	return out
 }
 
+// figuresEvery is how often figures are judged that moved.
+const figuresEvery = 5 * time.Second
+
 // judge makes the signals anew when something was read.
 func (r *readings) judge(now time.Time) {
-	if !r.changed {
+	if !r.changed && (!r.moved || now.Sub(r.judged).Abs() < figuresEvery) {
 		return
 	}
-	r.changed = false
+	r.changed, r.moved, r.judged = false, false, now
 	found := map[string]*gpumedic.Signal{}
 	differs := false
 	for i, s := range section.Judge(r.rules, r.sets()) {

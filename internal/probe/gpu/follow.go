@@ -16,6 +16,7 @@ import (
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/child"
 	"github.com/gpumedic/gpumedic/internal/driver/nvml"
+	"github.com/gpumedic/gpumedic/internal/lean"
 	"github.com/gpumedic/gpumedic/internal/probe"
 )
 
@@ -84,6 +85,9 @@ func Follow(ctx context.Context, c *child.Context) error {
 		if err := f.tick(n); err != nil {
 			return err
 		}
+		if n%leanEvery == 2 {
+			lean.Release()
+		}
 		next = next.Add(o.Every)
 		if late := time.Since(next); late > 0 { // a slow driver is not asked more often for it
 			next = time.Now()
@@ -94,6 +98,9 @@ func Follow(ctx context.Context, c *child.Context) error {
 	}
 	return ctx.Err()
 }
+
+// leanEvery is after how many ticks pages that the start needed are given back again.
+const leanEvery = 3600
 
 type follower struct {
 	o       FollowOptions

@@ -585,7 +585,7 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t s, nvmlEventData_t *e, u32 ms) {
         }
     }
     memset(e, 0, sizeof *e);
-    u32 nap = ms - waited < 20 ? ms - waited : 20;
+    u32 nap = ms - waited < 50 ? ms - waited : 50;
     usleep(nap * 1000);
     waited += nap;
     } while (waited < ms);
