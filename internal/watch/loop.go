@@ -223,6 +223,7 @@ func (l *loop) observe(ctx context.Context) {
 	l.stored(err)
 	if err == nil && len(r.Changes) > 0 {
 		l.told(r)
+		l.show()
 	}
 }
 
