@@ -97,9 +97,11 @@ type Web struct {
 	Listen []string `yaml:"listen"`
 	// File is the web configuration of Prometheus' exporter-toolkit: TLS, basic
 	// authentication, headers.
-	File         string `yaml:"file,omitempty"`
-	AllowActions bool   `yaml:"allow_actions"`
-	DCGM         bool   `yaml:"dcgm"` // names of dcgm-exporter in /metrics too
+	File string `yaml:"file,omitempty"`
+	// Hosts are further names by which the page may be asked for on a loopback address.
+	Hosts        []string `yaml:"hosts,omitempty"`
+	AllowActions bool     `yaml:"allow_actions"`
+	DCGM         bool     `yaml:"dcgm"` // names of dcgm-exporter in /metrics too
 }
 
 // DefaultListen is where the daemon serves when nothing else is said.

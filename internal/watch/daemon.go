@@ -166,7 +166,7 @@ func (d *Daemon) prepare(ctx context.Context) error {
 		return err
 	}
 	d.loop.told = d.outlets.changed
-	d.loop.show = func() { d.outlets.exporter.Update(d.outlets.snapshot()) }
+	d.loop.show = d.outlets.show
 	return nil
 }
 

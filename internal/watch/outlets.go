@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpumedic/gpumedic"
@@ -16,6 +17,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
 	"github.com/gpumedic/gpumedic/internal/metrics"
+	"github.com/gpumedic/gpumedic/internal/web"
 )
 
 // outlets are what tells others: metrics, notifications, pages.
@@ -25,13 +27,18 @@ type outlets struct {
 	notifier *notify.Notifier
 	pump     *pump
 	db       *sql.DB
+	hub      *web.Hub
+	rings    *web.Rings
+	last     atomic.Pointer[seen]
+	shown    time.Time         // readings that the page was given last
+	states   string            // of sources, as the page has them
 	opened   map[string]uint64 // by fault: incidents opened or opened again since the start
 	mu       sync.Mutex
 }
 
 func newOutlets(ctx context.Context, d *Daemon) (*outlets, error) {
 	c := d.o.Config
-	o := &outlets{d: d, opened: map[string]uint64{}}
+	o := &outlets{d: d, opened: map[string]uint64{}, hub: web.NewHub(), rings: web.NewRings(ringPoints)}
 	o.exporter = metrics.New(metrics.Options{
 		Version: d.o.Version, Catalog: d.o.Names, DCGM: c.Web.DCGM, Hostname: c.Node,
 		MaxAge: max(time.Minute, 3*c.GPUs.QuickEvery), Now: d.o.Now,
@@ -66,6 +73,33 @@ func openQueue(path string) (*sql.DB, error) {
 	return db, nil
 }
 
+// ringPoints is how many readings the page's charts go back: a quarter of an hour.
+const ringPoints = 900
+
+// show brings metrics and page up to date. It belongs to the loop.
+func (o *outlets) show() {
+	s := o.snapshot()
+	o.exporter.Update(s)
+	l := o.d.loop
+	o.last.Store(&seen{read: s.Taken, judged: l.answered, sets: s.Readings, findings: l.core.answer.Findings,
+		unexplained: l.core.answer.Unexplained, notes: l.core.answer.Notes})
+	if !s.Taken.Equal(o.shown) {
+		o.shown = s.Taken
+		if gpus := check.Table(s.Readings); len(gpus) > 0 {
+			o.rings.Add(s.Taken, gpus)
+			o.hub.Readings(s.Taken, gpus)
+		}
+	}
+	states := ""
+	for _, src := range s.Sources {
+		states += src.Name + o.d.health.stateOf(src.Name) + " "
+	}
+	if states != o.states {
+		o.states = states
+		o.hub.Publish(web.Update{Sources: (&backend{Store: o.d.store, d: o.d}).Sources()})
+	}
+}
+
 func (o *outlets) run(ctx context.Context, wg *sync.WaitGroup) {
 	if o.notifier != nil {
 		wg.Go(func() { _ = o.notifier.Run(ctx) }) // it ends with the context
@@ -90,6 +124,9 @@ func (o *outlets) changed(r store.Result) {
 		}
 	}
 	o.mu.Unlock()
+	for n := range r.Changes {
+		o.hub.Publish(web.Update{Change: &r.Changes[n]})
+	}
 	if o.pump != nil {
 		o.pump.wake()
 	}

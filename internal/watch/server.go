@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/gpumedic/gpumedic/internal/metrics"
+	page "github.com/gpumedic/gpumedic/internal/web"
 )
 
 // server serves one address.
@@ -43,10 +43,7 @@ func (d *Daemon) listen() ([]*server, error) {
 		if host, _, _ := net.SplitHostPort(l.Addr().String()); c.File == "" && !net.ParseIP(host).IsLoopback() {
 			d.o.Log.Warn("served to other machines without TLS or authentication: see web.file", "address", l.Addr())
 		}
-		out = append(out, &server{listener: l, d: d, http: &http.Server{
-			Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
-			WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-		}})
+		out = append(out, &server{listener: l, d: d, http: page.NewHTTP(handler)})
 	}
 	return out, nil
 }
@@ -70,6 +67,16 @@ func (d *Daemon) handler() (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics.Handler(d.outlets.exporter))
 	mux.HandleFunc("GET /healthz", d.healthz)
+	c := page.Config{Backend: &backend{Store: d.store, d: d}, Hub: d.outlets.hub, Rings: d.outlets.rings, Catalog: d.o.Catalog,
+		Lang: d.o.Config.Language, Hosts: d.o.Config.Web.Hosts, Now: d.o.Now, Log: d.o.Log}
+	if d.o.Config.Web.AllowActions {
+		c.Actor = actor{d}
+	}
+	s, err := page.New(c)
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("/", s)
 	return mux, nil
 }
 

@@ -51,7 +51,7 @@ func WriteHistory(w io.Writer, h *History, o Options) error {
 			slot = r.GPU.PCI
 			text += p.pick(" · slot ", " · 槽位 ") + slot
 		}
-		p.hang("  "+p.time(r.At)+"  "+layout.Pad(p.kind(r.Kind), 14), text)
+		p.hang("  "+p.time(r.At)+"  "+layout.Pad(p.Kind(r.Kind), 14), text)
 	}
 	return p.Flush()
 }

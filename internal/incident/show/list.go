@@ -41,7 +41,7 @@ func WriteList(w io.Writer, l *List, quiet bool, o Options) error {
 	p := newPrinter(w, o)
 	p.listHead(l)
 	if !quiet {
-		for _, i := range worstFirst(l.Incidents) {
+		for _, i := range WorstFirst(l.Incidents) {
 			p.listed(i)
 		}
 	}
@@ -72,7 +72,7 @@ func (p *printer) listHead(l *List) {
 		var parts []string
 		for _, s := range []string{gpumedic.SeverityCritical, gpumedic.SeverityError, gpumedic.SeverityWarning, gpumedic.SeverityInfo} {
 			if n[s] > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", n[s], p.severity(s)))
+				parts = append(parts, fmt.Sprintf("%d %s", n[s], p.Severity(s)))
 			}
 		}
 		head = fmt.Sprintf(p.pick("%d open %s: %s", "%d 个未关闭的%s：%s"), open, p.pick(plural(open, "incident"), "事件"), strings.Join(parts, p.pick(", ", "，")))
@@ -100,7 +100,8 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-func worstFirst(list []*incident.Incident) []*incident.Incident {
+// WorstFirst orders a list by severity, closed ones last.
+func WorstFirst(list []*incident.Incident) []*incident.Incident {
 	var out []*incident.Incident
 	for _, s := range []string{gpumedic.SeverityCritical, gpumedic.SeverityError, gpumedic.SeverityWarning, gpumedic.SeverityInfo, ""} {
 		for _, i := range list {
@@ -121,45 +122,11 @@ func (p *printer) listed(i *incident.Incident) {
 	number := fmt.Sprintf("%4d  ", i.ID)
 	indent := strings.Repeat(" ", len(number))
 	fmt.Fprintln(p)
-	p.hang(number, p.what(i))
-	p.dots(indent, p.marks(i))
+	p.hang(number, p.What(i))
+	p.dots(indent, p.Marks(i))
 	if i.Live() {
 		p.hang(indent+p.pick("do: ", "处理："), lang.Action(p.Lang, i.Action))
 	}
-}
-
-// marks say where an incident stands.
-func (p *printer) marks(i *incident.Incident) []string {
-	out := []string{p.severity(i.Severity), p.state(i.State)}
-	if i.Subject.Node != "" {
-		out = append(out, layout.Printable(i.Subject.Node))
-	}
-	if i.Live() {
-		out = append(out, p.pick("since ", "始于 ")+p.time(i.Opened))
-	} else {
-		out = append(out, p.pick("closed ", "关闭于 ")+p.time(i.Closed))
-	}
-	out = append(out, p.times(i.Count))
-	for _, m := range []struct {
-		is     bool
-		en, zh string
-	}{
-		{i.Reopens > 0, "came back", "复发"},
-		{i.Level > 0, "escalated", "已升级"},
-		{i.Flapping, "comes and goes", "时有时无"},
-		{i.Transient && !i.Present && i.Live(), "gone now", "现象已消失"},
-		{!i.Visible, "not told yet", "尚未通知"},
-		{i.SilencedBy != 0, "silenced", "已静默"},
-		{i.Forced, "closed without verification", "未经复核关闭"},
-	} {
-		if m.is {
-			out = append(out, p.pick(m.en, m.zh))
-		}
-	}
-	if i.MergedInto != 0 {
-		out = append(out, fmt.Sprintf(p.pick("part of %d", "并入 %d"), i.MergedInto))
-	}
-	return out
 }
 
 // WriteSilences lists silences.
@@ -191,7 +158,7 @@ func WriteStates(w io.Writer, list []*incident.Incident, o Options) error {
 	}
 	p := newPrinter(w, o)
 	for _, i := range list {
-		p.hang(fmt.Sprintf("%4d  ", i.ID), p.state(i.State)+p.pick(": ", "：")+p.what(i))
+		p.hang(fmt.Sprintf("%4d  ", i.ID), p.State(i.State)+p.pick(": ", "：")+p.What(i))
 	}
 	return p.Flush()
 }

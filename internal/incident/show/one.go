@@ -47,9 +47,9 @@ func (p *printer) head(i *incident.Incident) {
 		word, colour = lang.Warning, "33;1"
 	}
 	label := lang.Say(p.Lang, word)
-	p.verdict(label, colour, p.what(i))
+	p.verdict(label, colour, p.What(i))
 	indent := strings.Repeat(" ", layout.Cells(label)+2)
-	p.dots(indent, append([]string{p.pick("incident ", "事件 ") + strconv.FormatInt(i.ID, 10)}, p.marks(i)...))
+	p.dots(indent, append([]string{p.pick("incident ", "事件 ") + strconv.FormatInt(i.ID, 10)}, p.Marks(i)...))
 	fmt.Fprintln(p)
 }
 
@@ -59,7 +59,7 @@ func (p *printer) facts(i *incident.Incident) {
 	}
 	line("fault", "故障", strings.Trim(i.Fault+" "+i.Case, " "), lang.Term(p.Lang, i.Layer), lang.Term(p.Lang, i.Class))
 	line("gpu", "GPU", names(i.Subject.GPU)...)
-	seen := p.times(i.Count)
+	seen := p.Times(i.Count)
 	if i.Occurrences > 1 {
 		seen += fmt.Sprintf(p.pick(" in %d bursts", "，分 %d 次发作"), i.Occurrences)
 	}
@@ -76,7 +76,7 @@ func (p *printer) facts(i *incident.Incident) {
 		if n > 0 {
 			en, zh = "", ""
 		}
-		line(en, zh, p.victim(v)...)
+		line(en, zh, p.Victim(v)...)
 	}
 	for _, c := range i.Confounders {
 		line("but", "干扰", p.time(c.At)+" "+p.pick(c.What, firstOf(c.WhatZH, c.What)))
@@ -102,28 +102,6 @@ func names(g gpumedic.GPU) []string {
 	return out
 }
 
-func (p *printer) victim(v incident.Attribution) []string {
-	var out []string
-	add := func(label, s string) {
-		if s != "" {
-			out = append(out, label+s)
-		}
-	}
-	if v.PID != 0 {
-		add("pid ", strconv.Itoa(v.PID))
-	}
-	add("", v.Process)
-	if v.Rank != nil {
-		add("rank ", strconv.Itoa(*v.Rank))
-	}
-	add(p.pick("Slurm job ", "Slurm 作业 "), v.Job)
-	add("pod ", v.Pod)
-	add(p.pick("container ", "容器 "), v.Container)
-	add(p.pick("unit ", "服务 "), v.Unit)
-	add(p.pick("user ", "用户 "), v.User)
-	return out
-}
-
 func (p *printer) evidence(i *incident.Incident) {
 	if len(i.Evidence) == 0 {
 		return
@@ -132,7 +110,7 @@ func (p *printer) evidence(i *incident.Incident) {
 	for n, e := range i.Evidence {
 		place := e.Input + ":" + strconv.Itoa(e.Line) + "  " + e.Signal
 		if e.Count > 1 {
-			place += "  " + p.times(e.Count)
+			place += "  " + p.Times(e.Count)
 		}
 		p.hang("    ", place)
 		if e.Text != "" {
@@ -147,44 +125,26 @@ func (p *printer) evidence(i *incident.Incident) {
 // todo are the steps and checks of the catalog, for the action as it is now.
 func (p *printer) todo(i *incident.Incident) {
 	fmt.Fprintln(p)
-	do := lang.Action(p.Lang, i.Action)
-	why := ""
-	switch {
-	case i.Level > 0:
-		why = fmt.Sprintf(p.pick("one step up: it happened %d times", "已升级：发生过 %d 次"), i.Occurrences)
-	case i.Lang == p.Lang:
-		why = i.ActionWhy
-	}
-	if why != "" {
-		do += p.pick(" (", "（") + why + p.pick(")", "）")
-	}
+	do := p.Do(i)
 	p.hang("  "+layout.Pad(lang.Say(p.Lang, lang.Do), 12), do)
-	f := p.fault(i)
-	if f == nil {
-		return
-	}
-	n := 0
-	for _, r := range f.Remedies {
-		if r.For != "" && !forAction(r.For, i.Action) {
-			continue
-		}
-		n++
-		step := fill(r.Step.In(p.Lang), i)
+	for n, r := range p.Steps(i) {
+		step := r.Step
 		if r.Risk != "safe" {
 			step += " [" + p.risk(r.Risk) + "]"
 		}
-		p.hang(fmt.Sprintf("    %d  ", n), step)
+		p.hang(fmt.Sprintf("    %d  ", n+1), step)
 		if r.Command != "" {
-			p.command(7, fill(r.Command, i))
+			p.command(7, r.Command)
 		}
 	}
-	if len(f.Verify) > 0 {
+	checks := p.Checks(i)
+	if len(checks) > 0 {
 		fmt.Fprintf(p, "  %s\n", lang.Say(p.Lang, lang.FixedWhen))
 	}
-	for _, c := range f.Verify {
-		p.hang("    -  ", fill(c.Check.In(p.Lang), i))
+	for _, c := range checks {
+		p.hang("    -  ", c.Check)
 		if c.Command != "" {
-			p.command(7, fill(c.Command, i))
+			p.command(7, c.Command)
 		}
 	}
 }
@@ -194,15 +154,6 @@ func (p *printer) risk(r string) string {
 		return lang.Say(p.Lang, lang.Destructive)
 	}
 	return lang.Say(p.Lang, lang.Risky)
-}
-
-func forAction(list, action string) bool {
-	for a := range strings.SplitSeq(list, "|") {
-		if strings.TrimSpace(a) == action {
-			return true
-		}
-	}
-	return false
 }
 
 var resultZH = map[string]string{incident.Passed: "通过", incident.Failed: "未通过", incident.Unknown: "无法判断"}
@@ -246,19 +197,6 @@ func (p *printer) readings(c incident.CheckResult) string {
 	return p.pick(" (", "（") + strings.Join(out, p.pick(", ", "，")) + p.pick(")", "）")
 }
 
-// why is the reason of an event in the reader's language.
-func (p *printer) why(e incident.Event) string {
-	from, _ := e.Detail["from"].(string)
-	to, _ := e.Detail["to"].(string)
-	switch e.Kind {
-	case incident.KindAction, incident.KindEscalated:
-		return lang.Action(p.Lang, from) + " → " + lang.Action(p.Lang, to)
-	case incident.KindWorse:
-		return p.severity(from) + " → " + p.severity(to)
-	}
-	return p.pick(e.Why, firstOf(e.WhyZH, e.Why))
-}
-
 func (p *printer) timeLine(events []incident.Event) {
 	fmt.Fprintf(p, "\n  %s\n", p.pick("time line", "时间线"))
 	if over := len(events) - maxEvents; over > 0 {
@@ -267,9 +205,9 @@ func (p *printer) timeLine(events []incident.Event) {
 	}
 	for _, e := range events {
 		text := e.Who
-		if why := p.why(e); why != "" {
+		if why := p.Why(e); why != "" {
 			text += p.pick(": ", "：") + why
 		}
-		p.hang("    "+p.time(e.At)+"  "+layout.Pad(p.kind(e.Kind), 14), text)
+		p.hang("    "+p.time(e.At)+"  "+layout.Pad(p.Kind(e.Kind), 14), text)
 	}
 }
