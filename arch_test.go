@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 	// maintenance is a calendar: pure but for its data.
 	"internal/maintenance": {"internal/incident"},
 	// verify takes up an incident and runs the checks that its fault names.
-	"internal/verify": {"catalog", "internal/incident"},
+	"internal/verify": {"catalog", "internal/incident", "internal/report"},
 	// watch is the daemon: it wires sources, the engine, the store and the outlets.
 	"internal/watch": {"catalog", "internal/act/notify", "internal/check", "internal/child", "internal/decode", "internal/diagnose", "internal/follow",
 		"internal/incident", "internal/incident/store", "internal/lang", "internal/lazyre", "internal/lean", "internal/maintenance", "internal/metrics",

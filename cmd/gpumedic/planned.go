@@ -17,7 +17,6 @@ var planned = map[string]string{
 	"memtest":   "meanwhile: dcgmi diag -r 3",
 	"stress":    "meanwhile: dcgmi diag -r 4, or gpu-burn",
 	"run":       "meanwhile: run the command, keep its output, then gpumedic diagnose FILE",
-	"verify":    "meanwhile: do the checks that the report lists under \"fixed when\"",
 }
 
 func (c *cli) plannedCmds() []*cobra.Command {
