@@ -31,6 +31,7 @@ type running struct {
 	stop  context.CancelFunc
 	ended chan error
 	log   *syncBuffer
+	clock func() time.Time
 }
 
 type syncBuffer struct {
@@ -81,7 +82,7 @@ func (r *running) start() {
 	r.stop = cancel
 	ready := make(chan []net.Addr, 1)
 	go func() {
-		r.ended <- Run(ctx, Options{Config: r.conf, Catalog: embedded(r.t), Log: slog.New(slog.NewTextHandler(r.log, nil)),
+		r.ended <- Run(ctx, Options{Config: r.conf, Catalog: embedded(r.t), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: r.clock,
 			Ready: func(a []net.Addr) { ready <- a }})
 	}()
 	select {

@@ -42,6 +42,33 @@ type seen struct {
 
 func (b *backend) seen() *seen { return b.d.outlets.last.Load() }
 
+// List answers from memory while the store cannot be written: what is in memory then is
+// newer than what is in the file.
+func (b *backend) List(ctx context.Context, f store.Filter) ([]*incident.Incident, error) {
+	if b.d.health.stateOf(sourceStore) != SourceFailed {
+		return b.Store.List(ctx, f)
+	}
+	out := []*incident.Incident{}
+	for _, i := range b.Store.Snapshot() {
+		if (i.Live() || f.Closed) && (i.Visible || f.Hidden) {
+			out = append(out, i)
+		}
+	}
+	return out, nil
+}
+
+// Incident is List for one.
+func (b *backend) Incident(ctx context.Context, id int64) (*incident.Incident, error) {
+	if b.d.health.stateOf(sourceStore) == SourceFailed {
+		for _, i := range b.Store.Snapshot() {
+			if i.ID == id {
+				return i, nil
+			}
+		}
+	}
+	return b.Store.Incident(ctx, id)
+}
+
 // Node implements web.Backend.
 func (b *backend) Node() web.Node {
 	d := b.d
