@@ -17,6 +17,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
 	"github.com/gpumedic/gpumedic/internal/lang"
+	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
 // Config is the daemon's configuration. Every field has a default; docs/watch.md
@@ -189,10 +190,17 @@ func ParseConfig(text []byte) (*Config, error) {
 	return c, nil
 }
 
-// plainError drops the library's name; its text has the line.
+// plainError says the line first, in the words of the rest.
 func plainError(err error) error {
-	return errors.New(strings.TrimPrefix(strings.ReplaceAll(err.Error(), "yaml: ", ""), "unmarshal errors:\n  "))
+	text := strings.TrimPrefix(strings.ReplaceAll(err.Error(), "yaml: ", ""), "unmarshal errors:\n  ")
+	if m := yamlPlace.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("line %s: %s", m[1], strings.TrimPrefix(strings.Replace(text, m[0], "", 1), "go-yaml load error in "))
+	}
+	return errors.New(text)
 }
+
+// yamlPlace is how the parser names a place.
+var yamlPlace = lazyre.New(` at L(\d+)\.C\d+`)
 
 // problems checks what the types cannot.
 func (c *Config) problems(doc *yaml.Node) Problems {
