@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -173,7 +172,7 @@ func ParseConfig(text []byte) (*Config, error) {
 	c := Defaults()
 	var doc yaml.Node
 	if err := yaml.Load(text, &doc); err != nil {
-		if errors.Is(err, io.EOF) || len(bytes.TrimSpace(text)) == 0 {
+		if errors.Is(err, io.EOF) || strings.Contains(err.Error(), "no documents") { // comments at most
 			return c, nil
 		}
 		return nil, plainError(err)

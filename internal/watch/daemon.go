@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -45,6 +46,10 @@ type Daemon struct {
 	wg      sync.WaitGroup
 }
 
+// gcPercent: a heap of some MiB is collected in milliseconds, and collected often it
+// stays small.
+const gcPercent = 50
+
 // Run watches until the context ends. An error is one of the start: from then on a part
 // that fails is reported and tried again.
 func Run(ctx context.Context, o Options) error {
@@ -57,6 +62,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Root == "" {
 		o.Root = "/"
 	}
+	debug.SetGCPercent(gcPercent)
 	d := &Daemon{o: o, health: newHealth(o.Now), started: o.Now()}
 	defer d.close()
 	if err := d.prepare(ctx); err != nil {

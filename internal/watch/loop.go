@@ -74,6 +74,7 @@ const (
 	tickEvery    = time.Second
 	quietObserve = 5 * time.Second
 	leanAfter    = 20 * time.Second // the start is over
+	leanEvery    = 2 * time.Minute
 	patienceLeft = 10 * time.Second // with sources that have not read yet
 )
 
@@ -276,7 +277,7 @@ func (l *loop) tick(ctx context.Context) {
 		l.expire(now)
 		l.takeInventory(ctx, now)
 	}
-	if now.Sub(l.leaned).Abs() >= time.Hour && now.Sub(l.begun).Abs() > leanAfter {
+	if now.Sub(l.leaned).Abs() >= leanEvery && now.Sub(l.begun).Abs() > leanAfter {
 		l.leaned = now
 		debug.FreeOSMemory()
 		lean.Release()

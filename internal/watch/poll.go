@@ -205,8 +205,8 @@ func (p *hostPoller) run(ctx context.Context) {
 func (p *hostPoller) once(ctx context.Context, full bool) reading {
 	begun := time.Now()
 	var doc bytes.Buffer
-	o := host.Options{Root: p.root, Quick: !full, Now: p.now(), Tables: p.tables, Guard: &p.guard}
-	how := members
+	o := host.Options{Root: p.root, Quick: !full, Now: p.now(), Tables: p.tables, Guard: &p.guard, NoHolders: !full}
+	how := some
 	if full {
 		o.Exec, how = host.Command, whole
 	}
