@@ -41,11 +41,12 @@ func run(api, hook, kmsg string, runs int) error {
 		return err
 	}
 	defer f.Close()
+	time.Sleep(5 * time.Second) // a channel that failed before anyone listened tries again
 	var inAPI, inMetrics, atHook []time.Duration
 	for n := range runs {
 		pci := fmt.Sprintf("%04x:%02x:00", 0xf000+os.Getpid()%0xfff, n+1)
 		begun := time.Now()
-		if _, err := fmt.Fprintf(f, "<4>NVRM: Xid (PCI:%s): 13, pid=%d, name=latency%d, Graphics SM Warp Exception on (GPC 0, TPC 0, SM 0): Out Of Range Address [gpumedic-test]\n", pci, 4000000+n, n); err != nil {
+		if _, err := fmt.Fprintf(f, "<4>NVRM: Xid (PCI:%s): 31, pid=%d, name=latency%d, MMU Fault: ENGINE GRAPHICS GPC0 GPCCLIENT_T1_0 faulted @ 0x7f32_00000000. Fault is of type FAULT_PDE ACCESS_TYPE_READ [gpumedic-test]\n", pci, 4000000+n, n); err != nil {
 			return err
 		}
 		a, err := until(begun, func() bool { return listed(api, pci) })

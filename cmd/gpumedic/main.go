@@ -68,7 +68,7 @@ lines that prove it. It needs no GPU and no network to read a log.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err, "") })
-	root.AddCommand(c.diagnoseCmd(), c.checkCmd(), c.lintCmd(), c.explainCmd(), c.catalogCmd(), c.incidentsCmd(), c.historyCmd(), c.watchCmd(), c.verifyCmd())
+	root.AddCommand(c.diagnoseCmd(), c.checkCmd(), c.lintCmd(), c.explainCmd(), c.catalogCmd(), c.incidentsCmd(), c.historyCmd(), c.watchCmd(), c.verifyCmd(), c.maintenanceCmd())
 	root.AddCommand(c.plannedCmds()...)
 	return root
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/child"
 	"github.com/gpumedic/gpumedic/internal/follow"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
+	"github.com/gpumedic/gpumedic/internal/maintenance"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 )
 
@@ -37,13 +38,14 @@ type Options struct {
 
 // Daemon is the parts that run side by side.
 type Daemon struct {
-	o       Options
-	loop    *loop
-	store   *store.Store
-	health  *health
-	outlets *outlets
-	started time.Time
-	wg      sync.WaitGroup
+	o        Options
+	loop     *loop
+	store    *store.Store
+	health   *health
+	outlets  *outlets
+	started  time.Time
+	calendar []maintenance.Task
+	wg       sync.WaitGroup
 }
 
 // gcPercent: a heap of some MiB is collected in milliseconds, and collected often it
@@ -142,6 +144,9 @@ func (d *Daemon) prepare(ctx context.Context) error {
 	}
 	for _, n := range d.store.Notes() {
 		log.Warn(n)
+	}
+	if d.calendar, err = maintenance.Calendar(); err != nil {
+		return err
 	}
 	cat := d.o.Catalog
 	if len(c.Threshold) > 0 {

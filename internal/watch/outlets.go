@@ -16,6 +16,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/check"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
+	"github.com/gpumedic/gpumedic/internal/maintenance"
 	"github.com/gpumedic/gpumedic/internal/metrics"
 	"github.com/gpumedic/gpumedic/internal/web"
 )
@@ -30,8 +31,10 @@ type outlets struct {
 	hub      *web.Hub
 	rings    *web.Rings
 	last     atomic.Pointer[seen]
-	shown    time.Time         // readings that the page was given last
-	states   string            // of sources, as the page has them
+	shown    time.Time // readings that the page was given last
+	states   string    // of sources, as the page has them
+	planned  time.Time // when the calendar was looked at
+	plan     []metrics.Maintenance
 	opened   map[string]uint64 // by fault: incidents opened or opened again since the start
 	mu       sync.Mutex
 }
@@ -150,12 +153,34 @@ func (o *outlets) snapshot() metrics.Snapshot {
 	for k, x := range l.core.xids {
 		s.Xids = append(s.Xids, metrics.Xid{GPU: x.gpu, Code: k.code, Count: x.count, Last: x.last})
 	}
+	if now := o.d.o.Now(); now.Sub(o.planned).Abs() >= maintenanceEvery {
+		o.planned = now
+		o.takeMaintenance()
+	}
+	s.Maintenance = o.plan
 	for _, src := range o.d.health.snapshot() {
 		s.Sources = append(s.Sources, metrics.Source{Name: src.Name, Healthy: src.State == SourceOK || src.State == SourceStarting || src.State == SourceOff,
 			LastSuccess: src.LastSuccess, LastDuration: src.LastDuration, Duration: src.Duration,
 			Probes: src.Answers, Errors: src.Errors, Events: src.Events, Dropped: src.Lost})
 	}
 	return s
+}
+
+// maintenanceEvery is how often the calendar is looked at.
+const maintenanceEvery = 10 * time.Minute
+
+func (o *outlets) takeMaintenance() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	items, err := maintenance.Read(ctx, o.d.store, o.d.calendar, o.d.o.Now())
+	if err != nil {
+		o.d.o.Log.Warn("the maintenance calendar cannot be read", "error", err)
+		return
+	}
+	o.plan = nil
+	for _, i := range items {
+		o.plan = append(o.plan, metrics.Maintenance{Task: i.ID, Due: i.Due, LastDone: i.Last})
+	}
 }
 
 func metricOf(i *incident.Incident) metrics.Incident {

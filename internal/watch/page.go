@@ -14,6 +14,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/check"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
+	"github.com/gpumedic/gpumedic/internal/maintenance"
 	"github.com/gpumedic/gpumedic/internal/report"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 	"github.com/gpumedic/gpumedic/internal/web"
@@ -166,8 +167,17 @@ func (b *backend) Sources() []web.Source {
 }
 
 // Maintenance implements web.Backend.
-func (b *backend) Maintenance(context.Context) ([]web.Maintenance, error) {
-	return []web.Maintenance{}, nil
+func (b *backend) Maintenance(ctx context.Context) ([]web.Maintenance, error) {
+	items, err := maintenance.Read(ctx, b.Store, b.d.calendar, b.d.o.Now())
+	if err != nil {
+		return nil, err
+	}
+	out := []web.Maintenance{}
+	for _, i := range items {
+		out = append(out, web.Maintenance{ID: i.ID, Title: i.Title.EN, TitleZH: i.Title.ZH, State: i.State, Every: i.Every, Done: i.Last, Due: i.Due,
+			Who: i.Who, Evidence: i.Evidence.EN, EvidenceZH: i.Evidence.ZH, Command: i.Command, Why: i.Why.EN, WhyZH: i.Why.ZH})
+	}
+	return out, nil
 }
 
 // actor does what a person asks for on the page.
