@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"internal/probe/host":  {"catalog", "internal/probe", "internal/lazyre"},
 	"internal/driver/nvml": {"internal/driver"},
 	// the GPU probe reads NVML, writes a document, and is itself the child's task.
-	"internal/probe/gpu":    {"internal/driver", "internal/driver/nvml", "internal/probe", "internal/child"},
+	"internal/probe/gpu":    {"internal/driver", "internal/driver/nvml", "internal/probe", "internal/child", "internal/lean"},
 	"internal/frame":        {"internal/lazyre"},
 	"internal/source":       {"internal/lazyre"},
 	"internal/scan/literal": {},
@@ -74,6 +74,18 @@ var mayImport = map[string][]string{
 	"internal/web": {"catalog", "internal/incident", "internal/incident/show", "internal/incident/store", "internal/lang", "internal/report"},
 	// webtest makes nodes for tests of the page with the engine and a store.
 	"internal/web/webtest": {"catalog", "internal/incident", "internal/incident/store", "internal/offline", "internal/report", "internal/source", "internal/web"},
+	// follow reads logs that go on; what stands in them is not its business.
+	"internal/follow": {},
+	// lean gives back pages of the program's file.
+	"internal/lean": {},
+	// maintenance is a calendar; what was done is in the store.
+	"internal/maintenance": {"internal/incident", "internal/incident/store"},
+	// verify takes up an incident and runs the checks that its fault names.
+	"internal/verify": {"catalog", "internal/incident", "internal/report"},
+	// watch is the daemon: it wires sources, the engine, the store and the outlets.
+	"internal/watch": {"catalog", "internal/act/notify", "internal/check", "internal/child", "internal/decode", "internal/diagnose", "internal/follow",
+		"internal/incident", "internal/incident/store", "internal/lang", "internal/lazyre", "internal/lean", "internal/maintenance", "internal/metrics",
+		"internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan", "internal/scan/section", "internal/source", "internal/web"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
 	// catalogdoc writes the pages of docs/faults from the catalog.

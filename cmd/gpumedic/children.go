@@ -13,6 +13,6 @@ import (
 // it may never return.
 var childTasks = func() map[string]child.Task {
 	all := burn.Tasks()
-	maps.Copy(all, map[string]child.Task{gpu.TaskName: gpu.Task, sensors.TaskName: sensors.Task})
+	maps.Copy(all, map[string]child.Task{gpu.TaskName: gpu.Task, gpu.FollowName: gpu.Follow, sensors.TaskName: sensors.Task})
 	return all
 }()

@@ -72,6 +72,7 @@ lines that prove it. It needs no GPU and no network to read a log.`,
 	})
 	root.AddCommand(c.diagnoseCmd(), c.checkCmd(), c.lintCmd(), c.explainCmd(), c.catalogCmd(), c.incidentsCmd(), c.historyCmd())
 	root.AddCommand(c.memtestCmd(), c.stressCmd(), c.bandwidthCmd())
+	root.AddCommand(c.watchCmd(), c.verifyCmd(), c.maintenanceCmd())
 	root.AddCommand(c.plannedCmds()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

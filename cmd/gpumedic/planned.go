@@ -13,9 +13,7 @@ import (
 // planned are the verbs that remedies and verifications name and that this version does
 // not have yet. They end honestly, with what to use meanwhile, and stay out of --help.
 var planned = map[string]string{
-	"run":    "meanwhile: run the command, keep its output, then gpumedic diagnose FILE",
-	"watch":  "meanwhile: dcgm-exporter for metrics, and gpumedic diagnose on the kernel log",
-	"verify": "meanwhile: do the checks that the report lists under \"fixed when\"",
+	"run": "meanwhile: run the command, keep its output, then gpumedic diagnose FILE",
 }
 
 func (c *cli) plannedCmds() []*cobra.Command {

@@ -2,6 +2,7 @@ package child
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ type Options struct {
 	// Out gets the answer as it comes. It is not written to after Run has returned.
 	Out io.Writer
 	Env []string // added to the parent's
+	// Look is how often the bounds are looked at; 0 is 10 ms. A child that runs for days
+	// needs it less often.
+	Look time.Duration
 }
 
 // Stuck describes a child that did not answer in time.
@@ -200,7 +204,7 @@ func (p *process) readCalls(r io.Reader) {
 func (p *process) wait(ctx context.Context, o Options) (*Stuck, error) {
 	defer p.life.Close()
 	begun := time.Now()
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(cmp.Or(o.Look, 10*time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {

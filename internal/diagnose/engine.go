@@ -26,6 +26,17 @@ func New(cat *catalog.Catalog) *Engine {
 	return &Engine{rules: compileRules(cat), byKey: map[string]*gpumedic.Signal{}}
 }
 
+// Empty is an engine for the same catalog without signals. It shares what was compiled.
+func (e *Engine) Empty() *Engine {
+	return &Engine{rules: e.rules, byKey: map[string]*gpumedic.Signal{}}
+}
+
+// Signature tells equal signals: kind, subject and fields.
+func Signature(s *gpumedic.Signal) string { return signature(s) }
+
+// Merge folds an equal signal into a.
+func Merge(a, b *gpumedic.Signal) { merge(a, b) }
+
 // Add takes one signal (or one collapsed run of equal signals). Equal signals merge.
 func (e *Engine) Add(s gpumedic.Signal) {
 	if s.Count < 1 {

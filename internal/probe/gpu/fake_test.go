@@ -25,7 +25,7 @@ import (
 // TestMain is the child too: it opens the fake library as the program would the real one.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == child.Arg {
-		os.Exit(child.Main(context.Background(), map[string]child.Task{gpu.TaskName: gpu.Task, "events": events}, os.Args[2:]))
+		os.Exit(child.Main(context.Background(), map[string]child.Task{gpu.TaskName: gpu.Task, gpu.FollowName: gpu.Follow, "events": events}, os.Args[2:]))
 	}
 	os.Exit(run(m))
 }
@@ -76,8 +76,8 @@ func check(t *testing.T, r *child.Runner, library, scenario, mode string, deadli
 	return c
 }
 
-// runTask runs a task in a child that finds the fake library.
-func runTask(t *testing.T, r *child.Runner, library, scenario string, o child.Options) checked {
+// needFake builds the fake library, or says why it cannot be.
+func needFake(t *testing.T) {
 	t.Helper()
 	if !driver.Available {
 		t.Skip("this build has no access to drivers")
@@ -88,6 +88,12 @@ func runTask(t *testing.T, r *child.Runner, library, scenario string, o child.Op
 	if err := fakes(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// runTask runs a task in a child that finds the fake library.
+func runTask(t *testing.T, r *child.Runner, library, scenario string, o child.Options) checked {
+	t.Helper()
+	needFake(t)
 	if !strings.Contains(scenario, "/") {
 		scenario = filepath.Join("testdata", "scenarios", scenario+".txt")
 	}

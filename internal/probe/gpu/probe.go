@@ -34,8 +34,7 @@ func Probe(ctx context.Context, w *probe.Writer, call func(string), o Options) e
 		o.Proc = "/proc"
 	}
 	w.Subject("node", "")
-	_, err := os.Stat(filepath.Join(o.Proc, "driver/nvidia/version"))
-	w.Noted("driver.loaded", err == nil, "/proc/driver/nvidia/version")
+	w.Noted("driver.loaded", driverLoaded(o.Proc), "/proc/driver/nvidia/version")
 	n, err := nvml.Open()
 	if err != nil {
 		w.Noted("nvml.status", openWord(err), err.Error())
@@ -67,6 +66,11 @@ func Probe(ctx context.Context, w *probe.Writer, call func(string), o Options) e
 	// The answer is written. A shutdown that fails, or never returns, takes nothing away.
 	_ = n.Shutdown()
 	return w.Err()
+}
+
+func driverLoaded(proc string) bool {
+	_, err := os.Stat(filepath.Join(proc, "driver/nvidia/version"))
+	return err == nil
 }
 
 // node writes what is about the whole node and gives the number of GPUs.

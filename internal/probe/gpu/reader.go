@@ -19,6 +19,8 @@ type reader struct {
 	gone    bool // the driver called the GPU lost
 	corrupt bool // the InfoROM was called corrupted
 	noECC   bool // ECC is off, or the product has none
+
+	uninitialized bool // the library says that it must be opened again
 }
 
 // read writes all readings of the GPU.
@@ -100,6 +102,7 @@ func (r *reader) put(key string, v any, err error) {
 	case code == nvml.InsufficientPower: // says why, in place of the value
 		r.w.Noted("power.cable", "missing", err.Error())
 	default:
+		r.uninitialized = r.uninitialized || code == nvml.Uninitialized
 		r.w.Unknown(key, "unknown error", err.Error())
 	}
 }

@@ -28,6 +28,9 @@ type procStat struct {
 
 // holders finds the processes that hold /dev/nvidia*.
 func (h *prober) holders() {
+	if h.NoHolders {
+		return
+	}
 	list, hidden, left := h.findHolders()
 	h.about("node", "")
 	h.w.Value("holders", len(list))

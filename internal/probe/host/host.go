@@ -29,6 +29,8 @@ type Options struct {
 	Quick bool      // leave out what may take long: programs, samples over time
 	Now   time.Time // the date for the driver branch's end of life; zero leaves that out
 	PIDs  []int     // processes whose limits to read too
+	// NoHolders leaves out who holds the devices: that walks through all processes.
+	NoHolders bool
 
 	// Exec runs a program and gives its standard output; nil runs none.
 	Exec func(ctx context.Context, name string, args ...string) ([]byte, error)

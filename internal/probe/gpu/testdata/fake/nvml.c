@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef NVML_HEADER
@@ -63,8 +65,29 @@ static void load(const char *path) {
     fclose(f);
 }
 
+/* The scenario may be replaced (by rename) while a program runs. */
+static char sent[64];
+static void reload(void) {
+    static struct timespec looked;
+    static struct stat seen;
+    struct timespec now;
+    struct stat st;
+    const char *path = getenv("NVML_FAKE") ? getenv("NVML_FAKE") : "";
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (count > 0 && (now.tv_sec - looked.tv_sec) * 1000 + (now.tv_nsec - looked.tv_nsec) / 1000000 < 10) return;
+    looked = now;
+    if (stat(path, &st) != 0 || (count > 0 && st.st_ino == seen.st_ino && st.st_mtim.tv_nsec == seen.st_mtim.tv_nsec && st.st_mtim.tv_sec == seen.st_mtim.tv_sec)) {
+        if (count == 0) load(path);
+        return;
+    }
+    seen = st;
+    count = 0;
+    memset(sent, 0, sizeof sent);
+    load(path);
+}
+
 static const char *find(const char *key, const char *wild) {
-    if (count == 0) load(getenv("NVML_FAKE") ? getenv("NVML_FAKE") : "");
+    reload();
     for (int i = count - 1; i >= 0; i--)
         if (strcmp(lines[i].key, key) == 0 || (wild != NULL && strcmp(lines[i].key, wild) == 0)) return lines[i].value;
     return NULL;
@@ -539,16 +562,22 @@ NUM(u64, nvmlDeviceGetSupportedEventTypes, "events")
 nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t d, u64 types, nvmlEventSet_t s) { ENTER("nvmlDeviceRegisterEvents"); wanted |= types; return s.handle ? OK : INVALID; }
 nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t s, nvmlEventData_t *e, u32 ms) {
     (void)s;
+    u32 waited = 0;
+    do {
     memset(e, 0, sizeof *e);
-    for (u32 i = 0; i < global("gpus", 0); i++) {
+    for (u32 i = 0; i < global("gpus", 0) && i < sizeof sent; i++) {
         e->device.handle = (void *)(uintptr_t)(i + 1);
-        if (wanted & 8 && number(e->device, "xid", &e->eventData) == OK) {
+        if (wanted & 8 && !sent[i] && number(e->device, "xid", &e->eventData) == OK) {
+            sent[i] = 1;
             e->eventType = 8;
             e->gpuInstanceId = e->computeInstanceId = 0xffffffff;
             return OK;
         }
     }
     memset(e, 0, sizeof *e);
-    usleep(ms * 1000);
+    u32 nap = ms - waited < 50 ? ms - waited : 50;
+    usleep(nap * 1000);
+    waited += nap;
+    } while (waited < ms);
     return TIMED_OUT;
 }

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package lean
+
+// Release does nothing here.
+func Release() {}
