@@ -149,13 +149,13 @@ func writePlan(w io.Writer, items []maintenance.Item, o show.Options) error {
 				last += " · " + e
 			}
 		}
-		_, e := fmt.Fprintf(w, "%s  %s  %s\n    %s\n    %s %s · %s\n    %s\n", i.Due.In(o.Zone).Format("2006-01-02"), lang.Pick(o.Lang, word[0], word[1]), i.ID,
-			lang.Pick(o.Lang, i.Title.EN, i.Title.ZH), lang.Pick(o.Lang, "every", "每"), everyText(i.Every, o.Lang), last, i.Command)
+		_, e := fmt.Fprintf(w, "%s  %s  %s\n    %s\n    %s · %s\n    %s\n", i.Due.In(o.Zone).Format("2006-01-02"), lang.Pick(o.Lang, word[0], word[1]), i.ID,
+			lang.Pick(o.Lang, i.Title.EN, i.Title.ZH), everyText(i.Every, o.Lang), last, i.Command)
 		err = errors.Join(err, e)
 	}
 	return err
 }
 
 func everyText(days int, l string) string {
-	return lang.Pick(l, fmt.Sprintf("%d days", days), fmt.Sprintf(" %d 天", days))
+	return lang.Pick(l, fmt.Sprintf("every %d days", days), fmt.Sprintf("每 %d 天", days))
 }

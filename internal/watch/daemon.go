@@ -18,6 +18,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/child"
 	"github.com/gpumedic/gpumedic/internal/follow"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
+	"github.com/gpumedic/gpumedic/internal/lean"
 	"github.com/gpumedic/gpumedic/internal/maintenance"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 )
@@ -178,6 +179,7 @@ func (d *Daemon) prepare(ctx context.Context) error {
 	}
 	d.loop.told = d.outlets.changed
 	d.loop.show = d.outlets.show
+	d.loop.lean = func() { debug.FreeOSMemory(); lean.Release() }
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/gpumedic/gpumedic/internal/follow"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
-	"github.com/gpumedic/gpumedic/internal/lean"
 )
 
 // loop owns the core. Everything that it shares is behind its mutex.
@@ -31,12 +29,15 @@ type loop struct {
 	readings chan reading
 	told     func(store.Result) // hears what an observation changed
 	show     func()             // brings outlets up to date
+	lean     func()             // gives memory back
 
 	continues bool
 	saved     string    // the window as text, of the counters in savedAt
 	savedAt   [3]uint64 // of window and readings
+	written   [3]uint64 // savedAt of what is on the disk
 	answered  time.Time // last answer
 	observed  time.Time
+	ticked    time.Time
 	expired   time.Time
 	pruned    time.Time
 	begun     time.Time
@@ -70,9 +71,12 @@ const windowCursor = "window"
 // Paces of the loop.
 const (
 	countsAfter  = time.Second
-	figuresAfter = time.Minute
+	figuresAfter = 5 * time.Minute
 	tickEvery    = time.Second
 	quietObserve = 5 * time.Second
+	// fullObserve is how often an answer that did not change is told again: another
+	// process may have written the store, so that counts that waited are to be said anew.
+	fullObserve  = time.Minute
 	leanAfter    = 20 * time.Second // the start is over
 	leanEvery    = 2 * time.Minute
 	patienceLeft = 10 * time.Second // with sources that have not read yet
@@ -221,6 +225,14 @@ func (l *loop) observe(ctx context.Context) {
 	if ctx.Err() != nil { // the end stores it
 		return
 	}
+	if err == nil && r.Written {
+		l.written = l.savedAt
+	}
+	l.took(r, err)
+}
+
+// took notes what a step of the store came to.
+func (l *loop) took(r store.Result, err error) {
 	l.stored(err)
 	if err == nil && len(r.Changes) > 0 {
 		l.told(r)
@@ -269,8 +281,15 @@ func (l *loop) tick(ctx context.Context) {
 	for _, i := range l.store.Snapshot() {
 		hidden = hidden || i.Live() && !i.Visible
 	}
-	if hidden || l.failing || now.Sub(l.observed).Abs() >= quietObserve {
+	switch quiet := now.Sub(l.observed).Abs(); {
+	case hidden, l.failing, l.written != l.savedAt && quiet >= quietObserve, quiet >= fullObserve:
 		l.observe(ctx)
+	case now.Sub(l.ticked).Abs() >= quietObserve:
+		l.ticked = now
+		r, err := l.store.Do(ctx, now, nil, func(s *incident.Step) error { s.Tick(); return nil })
+		if ctx.Err() == nil {
+			l.took(r, err)
+		}
 	}
 	if now.Sub(l.expired).Abs() >= time.Minute {
 		l.expired = now
@@ -279,8 +298,7 @@ func (l *loop) tick(ctx context.Context) {
 	}
 	if now.Sub(l.leaned).Abs() >= leanEvery && now.Sub(l.begun).Abs() > leanAfter {
 		l.leaned = now
-		debug.FreeOSMemory()
-		lean.Release()
+		l.lean()
 	}
 	if now.Sub(l.pruned).Abs() >= time.Hour {
 		l.pruned = now
@@ -306,7 +324,7 @@ func (l *loop) expire(now time.Time) {
 			p := linePlace{e.Input, e.Signal, e.Line}
 			switch {
 			case i.Live():
-				live[p] = true
+				live[p] = live[p] || i.Layer != "software" // a program's fault explains nothing later
 			case !i.Verified.IsZero():
 				over[p] = i.Closed
 			}
