@@ -3,6 +3,7 @@ package scan
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
@@ -66,7 +67,9 @@ func decidingOf(m *catalog.Pattern) deciding {
 		rest = after
 	}
 	slices.Sort(d.fields)
-	d.fields = slices.Compact(d.fields)
+	d.fields = slices.DeleteFunc(slices.Compact(d.fields), func(name string) bool {
+		return !strings.Contains(m.Matcher.Pattern, "<"+name+">") // set ones are always the same
+	})
 	return d
 }
 
