@@ -89,6 +89,12 @@ for hits in ${HITS:-0 1 50}; do
   echo "${BIG:-1G} of kernel log, $hits %, through a pipe, 1 worker"
   "$tmp/gen" -kind kernel -hits "$hits" -size "${BIG:-1G}" | GOMAXPROCS=1 "$tmp/peak" "$bin" diagnose --quiet - >/dev/null
 done
+if type -P xz >/dev/null; then
+  echo "256M of kernel log, 1 %, packed with the window of xz -9 (64 MiB)"
+  "$tmp/gen" -kind kernel -hits 1 -size 256M | xz --lzma2=preset=0,dict=64MiB >"$tmp/big.xz"
+  GOMAXPROCS=1 "$tmp/peak" "$bin" diagnose --quiet "$tmp/big.xz" >/dev/null
+  rm "$tmp/big.xz"
+fi
 echo "800,000 lines of Xid 95, 29 of them different"
 awk 'BEGIN { for (i = 0; i < 800000; i++)
   printf "[%12.6f] NVRM: Xid (PCI:0000:3b:00): 95, pid=%d, name=python3, Uncontained: LTC TAG. RST: Yes, D-RST: No\n", 1000 + i / 1000, 4000 + (i * 7) % 29 }' >"$tmp/storm.log"

@@ -62,12 +62,14 @@ type Examination struct {
 
 // Examine is Run for a caller that shows the readings too.
 func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Options) (*Examination, error) {
+	engine := make(chan *diagnose.Engine, 1)
+	go func() { engine <- diagnose.New(d.cat) }() // its rules are made ready while the inputs are read
 	res, err := d.scanner.Scan(ctx, inputs, scan.Options{Since: o.Since, Until: o.Until, Progress: o.Progress})
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	fillYears(res.Signals)
-	e := diagnose.New(d.cat)
+	e, signals := <-engine, len(res.Signals)
 	for _, s := range res.Signals {
 		e.Add(s)
 	}
@@ -83,7 +85,7 @@ func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Option
 	if r.Verdict == gpumedic.VerdictNoFault && unreadable(res.Inputs) {
 		r.Verdict = gpumedic.VerdictUnknown // unknown is not healthy
 	}
-	return &Examination{r, len(res.Signals), res.Readings}, nil
+	return &Examination{r, signals, res.Readings}, nil
 }
 
 // unreadable reports whether something of the inputs could not be read.

@@ -3,6 +3,7 @@ package scan
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
@@ -36,6 +37,18 @@ var subjectFields = []string{
 	"uuid", "serial", "index", "minor", "gi", "ci",
 }
 
+// deciding are the deciding fields of a matcher, worked out on first use: at a start that
+// is most of them for nothing.
+func (s *Scanner) deciding(mid int32) *deciding {
+	d := s.decide[mid].Load()
+	if d == nil {
+		of := decidingOf(s.matchers[mid])
+		d = &of
+		s.decide[mid].Store(d)
+	}
+	return d
+}
+
 // decidingOf works out the deciding fields of a matcher.
 func decidingOf(m *catalog.Pattern) deciding {
 	d := deciding{ok: len(m.Key) > 0, decoded: len(m.Decode) > 0 || m.LevelFrom != ""}
@@ -54,13 +67,15 @@ func decidingOf(m *catalog.Pattern) deciding {
 		rest = after
 	}
 	slices.Sort(d.fields)
-	d.fields = slices.Compact(d.fields)
+	d.fields = slices.DeleteFunc(slices.Compact(d.fields), func(name string) bool {
+		return !strings.Contains(m.Matcher.Pattern, "<"+name+">") // set ones are always the same
+	})
 	return d
 }
 
 // again makes the key of a match in x.decides, and looks up who counted its like.
 func (x *input) again(mid int32, p place, msg *frame.Message, fields map[string]string) *entry {
-	d := x.s.deciding[mid]
+	d := x.s.deciding(mid)
 	if !d.ok || x.detailed() && !d.quiet {
 		x.decides = x.decides[:0]
 		return nil
@@ -110,7 +125,7 @@ func (x *input) detailed() bool { return x.tb.Active() || x.over }
 // sameAgain remembers who counts a match, when its like will be counted by the same.
 func (x *input) sameAgain(mid int32, m *catalog.Pattern, pr *proto) {
 	e := pr.rest
-	switch d := x.s.deciding[mid]; {
+	switch d := x.s.deciding(mid); {
 	case len(x.decides) == 0 || len(x.counted) >= maxAgain:
 		return
 	case e == nil: // one that is kept apart, if there is one by now

@@ -149,7 +149,7 @@ func (x *input) remembered(mid int32, m *catalog.Pattern, p place, msg *frame.Me
 		return out
 	}
 	for i, pr := range out.protos {
-		out.again = out.again || pr.again && !x.s.deciding[mid].quiet
+		out.again = out.again || pr.again && !x.s.deciding(mid).quiet
 		own := *pr
 		out.protos[i] = &own
 	}

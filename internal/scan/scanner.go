@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
@@ -30,9 +32,9 @@ type Scanner struct {
 	dec      Decoder
 	matchers []*catalog.Pattern
 	search   literal.Searcher
-	refusals []refusal  // by matcher
-	deciding []deciding // by matcher
-	targets  []target   // by literal
+	refusals []refusal                  // by matcher
+	decide   []atomic.Pointer[deciding] // by matcher
+	targets  []target                   // by literal
 	unread   *catalog.Pattern
 	uses     uses
 	frameAll bool // tests want no row to be taken for dull
@@ -51,7 +53,7 @@ type target struct {
 // New prepares a catalog for scanning. dec may be nil. A matcher without literals
 // could never match and is an error.
 func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
-	s := &Scanner{cat: c, dec: dec, uses: usesOf(c), unread: unreadMatcher()}
+	s := &Scanner{cat: c, dec: dec}
 	ids := map[literal.Literal]int{}
 	var lits []literal.Literal
 	add := func(l literal.Literal) *target {
@@ -71,9 +73,6 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 		if len(m.Literals) == 0 {
 			return nil, fmt.Errorf("prepare matcher %s: it has no literals: give one text that every matching line holds", m.ID)
 		}
-		s.matchers = append(s.matchers, catalog.Compile(m, fast))
-		s.refusals = append(s.refusals, refusalOf(m))
-		s.deciding = append(s.deciding, decidingOf(s.matchers[i]))
 		for _, text := range m.Literals {
 			for _, form := range spellings(text) {
 				t := add(literal.Literal{Text: form, Fold: m.Fold})
@@ -99,7 +98,15 @@ func New(c *catalog.Catalog, dec Decoder) (*Scanner, error) {
 	for i := range lits {
 		s.targets[i].driver = strings.Contains(lits[i].Text, "Xid")
 	}
-	s.search = literal.New(lits)
+	var search sync.WaitGroup
+	search.Go(func() { s.search = literal.New(lits) }) // half of the start: beside the rest
+	s.uses, s.unread = usesOf(c), unreadMatcher()
+	s.decide = make([]atomic.Pointer[deciding], len(all))
+	for i := range all {
+		s.matchers = append(s.matchers, catalog.Compile(&all[i], fast))
+		s.refusals = append(s.refusals, refusalOf(&all[i]))
+	}
+	search.Wait()
 	return s, nil
 }
 
