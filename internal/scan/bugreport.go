@@ -65,7 +65,7 @@ func (x *input) bugReport(ctx context.Context) (gpumedic.InputInfo, []gpumedic.S
 	}
 	info := x.info(stopped)
 	info.Sections = parts
-	if stopped == nil && !cut.report.complete {
+	if stopped == nil && !cut.report.complete && !x.rd.Incomplete() { // else it is said already why
 		info.Incomplete = true
 		info.Problems = append(info.Problems, "bug report has no end: nvidia-bug-report.sh was stopped or hangs, or the file was cut; what it would have told is not known")
 	}
