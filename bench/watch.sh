@@ -22,6 +22,7 @@ if [ -z "${REAL:-}" ]; then
 fi
 cat >"$work/watch.yaml" <<YAML
 store: $work/incidents.db
+window: 1m
 web: {listen: ['127.0.0.1:19632']}
 notifications: {channels: [{name: bench, type: webhook, url: 'http://127.0.0.1:19633/'}]}
 YAML

@@ -268,3 +268,19 @@ func TestInventory(t *testing.T) {
 		t.Errorf("%d confounders", n)
 	}
 }
+
+// TestARunThatForgets: an engine that drops old events counts anew; its counts go on.
+func TestARunThatForgets(t *testing.T) {
+	w := newWorld(t)
+	f := lost(t0, 10)
+	f.FirstSeen = t0.Format(time.RFC3339)
+	w.see(f)
+	w.after(48 * time.Hour).see()
+	f = lost(t0.Add(48*time.Hour), 3)
+	f.FirstSeen = f.LastSeen
+	w.see(f)
+	w.see(f)
+	if i := w.find("gpu-fell-off-bus"); i.Count != 13 {
+		t.Errorf("count %d, want 13", i.Count)
+	}
+}

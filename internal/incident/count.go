@@ -38,10 +38,12 @@ func (i *Incident) gap(v *sight, now time.Time) time.Duration {
 
 // count adds what a sight counts beyond what was counted of it already.
 func (s *Step) count(i *Incident, v *sight, o *Observation) {
+	// All of it is later than what is known: a run forgets what is old, and counts anew.
+	later := !v.first.IsZero() && !i.Last.IsZero() && v.first.After(i.Last)
 	switch {
-	case i.Mark.Run == o.Run && i.Count > 0:
+	case i.Mark.Run == o.Run && i.Count > 0 && !later:
 		i.Count += max(0, v.count-i.Mark.Count)
-	case o.Continues || i.Count == 0 || !v.first.IsZero() && !i.Last.IsZero() && v.first.After(i.Last):
+	case o.Continues || i.Count == 0 || later:
 		i.Count += v.count
 	default:
 		i.Count = max(i.Count, v.count) // another run over the same input

@@ -179,7 +179,13 @@ func (d *Daemon) prepare(ctx context.Context) error {
 	}
 	d.loop.told = d.outlets.changed
 	d.loop.show = d.outlets.show
-	d.loop.lean = func() { debug.FreeOSMemory(); lean.Release() }
+	leans := 0
+	d.loop.lean = func() {
+		if leans++; leans%4 == 1 {
+			debug.FreeOSMemory()
+		}
+		lean.Release()
+	}
 	return nil
 }
 

@@ -35,6 +35,7 @@ type loop struct {
 	saved     string    // the window as text, of the counters in savedAt
 	savedAt   [3]uint64 // of window and readings
 	written   [3]uint64 // savedAt of what is on the disk
+	lastRead  time.Time // latest readings
 	answered  time.Time // last answer
 	observed  time.Time
 	ticked    time.Time
@@ -48,21 +49,7 @@ type loop struct {
 
 	mu        sync.Mutex
 	positions map[string]string
-	view      view
 	turned    time.Time // when the loop last went round
-}
-
-// view is what outlets see of the loop; its parts are replaced, never changed.
-type view struct {
-	Read   time.Time // of the latest readings
-	Judged time.Time
-	Answer answerView
-}
-
-type answerView struct {
-	Findings    []gpumedic.Finding
-	Unexplained []gpumedic.Unexplained
-	Notes       []string
 }
 
 // windowCursor is under which name the store keeps the window.
@@ -78,7 +65,7 @@ const (
 	// process may have written the store, so that counts that waited are to be said anew.
 	fullObserve  = time.Minute
 	leanAfter    = 20 * time.Second // the start is over
-	leanEvery    = 2 * time.Minute
+	leanEvery    = 30 * time.Second
 	patienceLeft = 10 * time.Second // with sources that have not read yet
 )
 
@@ -180,9 +167,7 @@ func (l *loop) read(r reading) {
 			l.health.failed(sourceGPUs, SourceStuck, errHung)
 		}
 	}
-	l.mu.Lock()
-	l.view.Read = now
-	l.mu.Unlock()
+	l.lastRead = now
 }
 
 var errHung = errors.New("a call about a GPU does not return; the others are read")
@@ -204,11 +189,6 @@ func (l *loop) partial() bool {
 func (l *loop) answer(ctx context.Context) {
 	l.core.conclude()
 	l.answered = l.now()
-	a := &l.core.answer
-	l.mu.Lock()
-	l.view.Judged = l.answered
-	l.view.Answer = answerView{a.Findings, a.Unexplained, a.Notes}
-	l.mu.Unlock()
 	l.observe(ctx)
 }
 

@@ -138,7 +138,7 @@ func (o *outlets) changed(r store.Result) {
 // snapshot is what a scrape sees. It belongs to the loop.
 func (o *outlets) snapshot() metrics.Snapshot {
 	l := o.d.loop
-	s := metrics.Snapshot{Taken: l.view.Read, Readings: l.core.readings.sets(), Findings: l.core.answer.Findings, Xids: []metrics.Xid{}}
+	s := metrics.Snapshot{Taken: l.lastRead, Readings: l.core.readings.sets(), Findings: l.core.answer.Findings, Xids: []metrics.Xid{}}
 	o.mu.Lock()
 	s.Opened = map[string]uint64{}
 	for k, v := range o.opened {

@@ -3,7 +3,6 @@ package watch
 import (
 	"bytes"
 	"context"
-	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -217,6 +216,3 @@ func (p *hostPoller) once(ctx context.Context, full bool) reading {
 	}
 	return r
 }
-
-// errOff says that a source is not there on this machine.
-var errOff = errors.New("not available here")

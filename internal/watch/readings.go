@@ -155,14 +155,6 @@ func join(s, before *section.Readings) {
 	}
 }
 
-// forget drops what a source said: it no longer answers.
-func (r *readings) forget(source string) {
-	if r.sources[source] != nil {
-		delete(r.sources, source)
-		r.changed = true
-	}
-}
-
 // of are the readings of one source in a fixed order.
 func (r *readings) of(source string) []section.Readings {
 	var out []section.Readings
