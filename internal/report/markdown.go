@@ -70,7 +70,7 @@ func (p *printer) mdFinding(f *gpumedic.Finding) {
 	if len(f.Causes) > 0 {
 		fmt.Fprintf(p, "\n**%s**\n\n", p.say(lang.Causes))
 		for i, c := range f.Causes {
-			fmt.Fprintf(p, "%d. %s (%s). %s\n", i+1, c.Cause, lang.Term(p.Lang, c.Likelihood), c.Confirm)
+			fmt.Fprintf(p, lang.Pick(p.Lang, "%d. %s%s. %s\n", "%d. %s%s。%s\n"), i+1, c.Cause, p.aside(lang.Term(p.Lang, c.Likelihood)), c.Confirm)
 		}
 	}
 	fmt.Fprintf(p, "\n**%s: %s** %s\n\n", p.say(lang.Do), lang.Action(p.Lang, f.Action), f.ActionWhy)
