@@ -19,6 +19,7 @@ import (
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/check"
 	"github.com/gpumedic/gpumedic/internal/child"
+	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/lint"
 	"github.com/gpumedic/gpumedic/internal/probe/host"
 	"github.com/gpumedic/gpumedic/internal/report"
@@ -193,7 +194,7 @@ func (c *cli) checkLive(ctx context.Context, cat *catalog.Catalog, f *checkFlags
 		if err := b.Save(f.baseline); err != nil {
 			return nil, hinted{err, "name a file that can be written with --baseline", gpumedic.ExitOutput}
 		}
-		n.Notes = append(n.Notes, fmt.Sprintf("baseline of %d GPUs saved in %s", len(b.GPUs), f.baseline))
+		n.Notes = append(n.Notes, fmt.Sprintf(lang.Pick(o.Lang, "baseline of %d %s saved in %s", "已将 %d 块%s的基线存入 %s"), len(b.GPUs), lang.Pick(o.Lang, lang.Plural(len(b.GPUs), "GPU"), " GPU "), f.baseline))
 	}
 	return n, nil
 }

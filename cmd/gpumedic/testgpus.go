@@ -64,7 +64,7 @@ func (s *session) choose(ctx context.Context) ([]testGPU, error) {
 	}
 	for i := range all {
 		if len(all[i].others) > 0 && !s.f.shared {
-			all[i].refused = "in use by " + strings.Join(all[i].others, ", ") + "; --force-shared tests the free memory beside them"
+			all[i].refused = burn.InUse(all[i].others)
 		}
 	}
 	return all, nil
