@@ -35,6 +35,8 @@ func count(p *printer, n int, span string) string {
 
 var unitsZH = strings.NewReplacer(" min", " 分钟", " h", " 小时", "ms", " 毫秒", "s", " 秒")
 
+func (p *printer) colon() string { return lang.Pick(p.Lang, ": ", "：") }
+
 // aside puts a remark behind a text, in the brackets of its language.
 func (p *printer) aside(s string) string {
 	return lang.Pick(p.Lang, " (", "（") + s + lang.Pick(p.Lang, ")", "）")
