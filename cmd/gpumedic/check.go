@@ -59,7 +59,7 @@ With --from it judges recorded output instead: nvidia-smi -q or -q -x, a bug
 report, a folder that --record wrote, or any tool output that diagnose reads.`,
 		Example: `  gpumedic check                             # this node
   gpumedic check --quick --expect-gpus 8     # a job scheduler's prolog
-  sudo gpumedic check --save-baseline        # remember this node as it should be
+  sudo gpumedic check --save-baseline        # remember the node as it should be
   gpumedic check --from nvidia-smi.xml       # recorded on another machine
   gpumedic check --record snap/ && gpumedic check --from snap/
   gpumedic check --diff snap-monday/ snap-friday/
