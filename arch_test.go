@@ -71,6 +71,8 @@ var mayImport = map[string][]string{
 	"internal/act/notify": {"internal/lang"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
+	// golden is for tests alone.
+	"internal/golden": {},
 	// catalogdoc writes the pages of docs/faults from the catalog.
 	"internal/catalogdoc": {"catalog", "internal/lang"},
 	// cuda binds libcuda.so.1; burn drives GPUs through it, each in a child process, and

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,10 +12,9 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/golden"
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
-
-var update = flag.Bool("update", false, "write golden outputs anew")
 
 func load(t testing.TB) *catalog.Catalog {
 	t.Helper()
@@ -122,7 +120,7 @@ func TestGolden(t *testing.T) {
 		if err := r.Write(&b, format, o); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, filepath.Join("testdata", "golden", name), b.Bytes())
+		golden.Check(t, filepath.Join("testdata", "golden", name), b.Bytes())
 	}
 	for _, f := range files {
 		b, err := os.ReadFile(f)
@@ -141,26 +139,6 @@ func TestGolden(t *testing.T) {
 		if !wanted[filepath.Base(g)] {
 			t.Errorf("%s belongs to no input", g)
 		}
-	}
-}
-
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; run go test ./internal/lint -update and read the diff", path)
 	}
 }
 
