@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -116,5 +117,47 @@ func TestReadmesShowRealOutput(t *testing.T) {
 				t.Errorf("%s quotes a line that the report does not have: %s", file, line)
 			}
 		}
+	}
+}
+
+// TestCommandsInTextsExist: every gpumedic command that a page or a remedy of the catalog
+// tells to run is a verb with these flags.
+func TestCommandsInTextsExist(t *testing.T) {
+	call := regexp.MustCompile("gpumedic((?: +(?:[a-z]+|--?[a-z][a-z0-9-]*(?:[= ][^\\s`'\"&|;#-][^\\s`'\"&|;#]*)?))+)")
+	var files []string
+	for _, glob := range []string{"../../*.md", "../../docs/*.md", "../../catalog/faults/*/fault.yaml", "../../deploy/*/*"} {
+		more, err := filepath.Glob(glob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, more...)
+	}
+	calls := 0
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range call.FindAllStringSubmatch(string(b), -1) {
+			words := strings.Fields(m[1])
+			cmd, rest, err := root().Find(words)
+			if err != nil || !cmd.HasParent() {
+				continue // a sentence that goes on behind the program's name
+			}
+			if cmd.Hidden {
+				continue // of a later version, which answers any flags
+			}
+			calls++
+			for _, w := range rest {
+				name, isFlag := strings.CutPrefix(w, "--")
+				name, _, _ = strings.Cut(name, "=")
+				if isFlag && name != "help" && cmd.Flags().Lookup(name) == nil && cmd.InheritedFlags().Lookup(name) == nil {
+					t.Errorf("%s tells to run gpumedic%s: %s has no --%s", file, m[1], cmd.CommandPath(), name)
+				}
+			}
+		}
+	}
+	if calls < 100 {
+		t.Errorf("only %d calls found", calls)
 	}
 }
