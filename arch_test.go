@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	// offline wires source, scan, decode and diagnose for recorded input.
 	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/scan/section", "internal/source"},
 	// check judges readings, live or recorded, with the wiring of recorded input.
-	"internal/check": {"catalog", "internal/child", "internal/lint", "internal/offline", "internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/replace", "internal/report", "internal/scan/section", "internal/source"},
+	"internal/check": {"catalog", "internal/child", "internal/lang", "internal/lint", "internal/offline", "internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/replace", "internal/report", "internal/scan/section", "internal/source"},
 	// incident takes the action ladder, which the engine climbs too.
 	"internal/incident": {"catalog"},
 	// store alone knows SQLite; it writes what incident decides.
@@ -88,6 +88,8 @@ var mayImport = map[string][]string{
 		"internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan", "internal/scan/section", "internal/source", "internal/web"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
+	// golden is for tests alone.
+	"internal/golden": {},
 	// catalogdoc writes the pages of docs/faults from the catalog.
 	"internal/catalogdoc": {"catalog", "internal/lang"},
 	// cuda binds libcuda.so.1; burn drives GPUs through it, each in a child process, and

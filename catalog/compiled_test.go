@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/gpumedic/gpumedic/internal/golden"
 )
 
 const compiledFile = "compiled/catalog.bin"
@@ -22,7 +24,7 @@ func TestCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := headOf(EmbeddedFS()) + string(body)
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(compiledFile, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}

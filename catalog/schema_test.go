@@ -3,18 +3,16 @@ package catalog
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"io/fs"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
-)
 
-var update = flag.Bool("update", false, "write schema/*.json and compiled/ anew")
+	"github.com/gpumedic/gpumedic/internal/golden"
+)
 
 // enums are the fields with fixed words, by struct and yaml name.
 var enums = map[string][]string{
@@ -95,16 +93,7 @@ func TestSchemas(t *testing.T) {
 		}
 		want = append(want, '\n')
 		file := "schema/" + name + ".schema.json"
-		if *update {
-			if err := os.WriteFile(file, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := os.ReadFile(file)
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the types say: go test ./catalog -run TestSchemas -update", file)
-			continue
-		}
+		golden.Check(t, file, want)
 		validateFiles(t, want, tc.files)
 	}
 }

@@ -16,11 +16,12 @@ func (c *cli) bandwidthCmd() *cobra.Command {
 pinned host memory is copied to it and from it, each way and both at once, and
 between each two GPUs. What was copied is compared. Each rate stands beside what
 the product or the link can do at most: a degraded PCIe link shows as a number.`,
-		Example: `  gpumedic bandwidth                      # all GPUs, one after the other, then all pairs
+		Example: `  gpumedic bandwidth               # one GPU after the other, then all pairs
   gpumedic bandwidth --gpu 3
-  gpumedic bandwidth --p2p                # only the pairs
+  gpumedic bandwidth --p2p         # only the pairs
 
-exit status: 0 passed, 1 warning, 2 fault, 3 not tested or not to the end, 64 usage error`,
+exit status: 0 passed, 1 warning, 2 fault, 3 not tested or not to the end,
+64 usage error`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.runTests(cmd, args, &f, testRun{
 				task: burn.TaskBandwidth, serial: true, peers: true, onlyPeers: peers,

@@ -34,7 +34,9 @@ func (c *cli) catalogCmd() *cobra.Command {
 func (c *cli) catalogList(f *answerFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "list [flags]", Short: "list all faults with layer, severity and first action", Args: noArgs,
-		Example: "  gpumedic catalog list | grep hardware",
+		Example: `  gpumedic catalog list | grep hardware
+
+exit status: 0 listed, 64 usage error`,
 		RunE: func(*cobra.Command, []string) error {
 			l, cat, err := f.read(c)
 			if err != nil {
@@ -55,7 +57,9 @@ func (c *cli) catalogList(f *answerFlags) *cobra.Command {
 func (c *cli) catalogShow(f *answerFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "show [flags] ID", Short: "show one fault: evidence, causes, remedies, sources",
-		Example: "  gpumedic catalog show row-remap-failure",
+		Example: `  gpumedic catalog show row-remap-failure
+
+exit status: 0 shown, 64 no such fault, or a usage error`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(errors.New("read arguments: one fault id is needed"), "gpumedic catalog list shows the ids")
@@ -78,11 +82,12 @@ func (c *cli) catalogTest(f *answerFlags) *cobra.Command {
 		Use: "test [flags] [DIR]", Short: "check entries and run their examples and cases",
 		Long: `test checks the form and the sense of every entry, then runs each matcher's
 examples and near misses and each fault's cases through the same path as
-diagnose. Without DIR it tests the catalog that ships in the program.
+diagnose. Without DIR it tests the catalog that ships in the program.`,
+		Example: `  gpumedic catalog test
+  gpumedic catalog test ./my-catalog
 
 exit status: 0 all hold, 2 something fails, 64 the folder cannot be read`,
-		Example: "  gpumedic catalog test\n  gpumedic catalog test ./my-catalog",
-		Args:    cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fsys := catalog.EmbeddedFS()
 			whole, err := catalog.Load(fsys) // the YAML itself is what is tested

@@ -19,6 +19,7 @@ import (
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/check"
 	"github.com/gpumedic/gpumedic/internal/child"
+	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/lint"
 	"github.com/gpumedic/gpumedic/internal/probe/host"
 	"github.com/gpumedic/gpumedic/internal/report"
@@ -58,7 +59,7 @@ With --from it judges recorded output instead: nvidia-smi -q or -q -x, a bug
 report, a folder that --record wrote, or any tool output that diagnose reads.`,
 		Example: `  gpumedic check                             # this node
   gpumedic check --quick --expect-gpus 8     # a job scheduler's prolog
-  sudo gpumedic check --save-baseline        # remember this node as it should be
+  sudo gpumedic check --save-baseline        # remember the node as it should be
   gpumedic check --from nvidia-smi.xml       # recorded on another machine
   gpumedic check --record snap/ && gpumedic check --from snap/
   gpumedic check --diff snap-monday/ snap-friday/
@@ -193,7 +194,7 @@ func (c *cli) checkLive(ctx context.Context, cat *catalog.Catalog, f *checkFlags
 		if err := b.Save(f.baseline); err != nil {
 			return nil, hinted{err, "name a file that can be written with --baseline", gpumedic.ExitOutput}
 		}
-		n.Notes = append(n.Notes, fmt.Sprintf("baseline of %d GPUs saved in %s", len(b.GPUs), f.baseline))
+		n.Notes = append(n.Notes, fmt.Sprintf(lang.Pick(o.Lang, "baseline of %d %s saved in %s", "已将 %d 块%s的基线存入 %s"), len(b.GPUs), lang.Pick(o.Lang, lang.Plural(len(b.GPUs), "GPU"), " GPU "), f.baseline))
 	}
 	return n, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/offline"
 	"github.com/gpumedic/gpumedic/internal/report"
 	"github.com/gpumedic/gpumedic/internal/source"
@@ -82,7 +83,7 @@ func (c *cli) diagnose(cmd *cobra.Command, args []string, f *diagnoseFlags) erro
 		return err
 	}
 	if cmd.Context().Err() != nil {
-		r.Notes = append(r.Notes, "interrupted: the report is of what was read so far")
+		r.Notes = append(r.Notes, lang.Pick(language, "interrupted: the report is of what was read so far", "已中断：报告只涵盖此前读到的内容"))
 	}
 	color, width := f.screen(c)
 	ro := report.Options{Lang: language, Color: color, Width: width, All: f.all, Quiet: f.quiet}

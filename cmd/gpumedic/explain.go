@@ -22,8 +22,9 @@ func (c *cli) explainCmd() *cobra.Command {
 what it follows, what is often said about it and wrong, sources.
 
 WHAT is a code (xid 94, sxid 20034, cuda 700, nvml 18, CUDA_ERROR_...,
-ncclSystemError, rminit 0x62:0x40), an exit code or signal (exit 137, -9, SIGBUS),
-a setting (NCCL_IB_DISABLE), a fault id, a whole log line, or free words.`,
+ncclSystemError, rminit 0x62:0x40), an exit code or signal of the system (exit
+137, -9, SIGBUS), a setting (NCCL_IB_DISABLE), a fault id, a whole log line, or
+free words.`,
 		Example: `  gpumedic explain xid 94
   gpumedic explain cuda 700 --lang zh
   gpumedic explain exit 137

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumedic/gpumedic/internal/golden"
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
 
@@ -40,7 +41,7 @@ func TestGoldenReports(t *testing.T) {
 			}
 			got := version.ReplaceAll(out.Bytes(), []byte("(version)"))
 			got = bytes.ReplaceAll(got, []byte("../../"), nil)
-			golden(t, filepath.Join("testdata", "golden", name), got)
+			golden.Check(t, filepath.Join("testdata", "golden", name), got)
 		}
 	}
 	files, _ := filepath.Glob("testdata/golden/*")
@@ -49,43 +50,6 @@ func TestGoldenReports(t *testing.T) {
 			t.Errorf("%s belongs to no example", f)
 		}
 	}
-}
-
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; run go test ./cmd/gpumedic -update and read the diff\n%s", path, firstDifference(want, got))
-	}
-}
-
-func firstDifference(want, got []byte) string {
-	w, g := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
-	for i := 0; i < len(w) || i < len(g); i++ {
-		a, b := "", ""
-		if i < len(w) {
-			a = w[i]
-		}
-		if i < len(g) {
-			b = g[i]
-		}
-		if a != b {
-			return "want " + a + "\ngot  " + b
-		}
-	}
-	return ""
 }
 
 // TestTextFitsTheTerminal: no line of a report is wider than 80 cells, commands and

@@ -19,16 +19,16 @@ func (c *cli) historyCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history [flags] [SERIAL|UUID|SLOT]",
 		Short: "what happened to a card, or in a slot",
-		Long: `history tells the life of a GPU by serial number or UUID, through all slots it was
-in, or of a slot by PCI address, with all cards that were in it: inserted, moved,
-removed, faults, repairs, tests, driver and firmware changes.
+		Long: `history tells the life of a GPU by serial number or UUID, through all slots it
+was in, or of a slot by PCI address, with all cards that were in it: inserted,
+moved, removed, faults, repairs, tests, driver and firmware changes.
 Without an argument it lists the cards.`,
 		Example: `  gpumedic history                           # the cards
   gpumedic history 1650123400017
   gpumedic history 3b:00.0 --format json
 
-exit status: 0 shown, 3 nothing is known, or the store could not be read, 64 usage
-error`,
+exit status: 0 shown, 3 nothing is known, or the store could not be read,
+64 usage error`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage(errors.New("read arguments: one card or slot at a time"), "gpumedic history lists the cards")

@@ -123,11 +123,11 @@ func (c *cli) incidentsSilence(f *storeFlags) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "silence [flags]", Short: "no notification for a while; without flags: list silences", Args: noArgs,
-		Long: `silence keeps notifications quiet about incidents that match all of --fault, --gpu
-and --node, for a time and with a reason. The incidents go on as before: they are
-listed, counted in the exit status, and told when the silence ends.`,
+		Long: `silence keeps notifications quiet about incidents that match all of --fault,
+--gpu and --node, for a time and with a reason. The incidents go on as before:
+they are listed, counted in the exit status, and told when the silence ends.`,
 		Example: `  gpumedic incidents silence --gpu 3b:00.0 --for 2h --why "riser swap"
-  gpumedic incidents silence --fault 'ecc-*' --node node7 --until 2026-12-24T08:00:00Z --why RMA
+  gpumedic incidents silence --fault 'ecc-*' --until 2026-12-24 --why RMA
   gpumedic incidents silence                 # list
   gpumedic incidents silence --end 3
 

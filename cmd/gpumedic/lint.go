@@ -25,19 +25,19 @@ func (c *cli) lintCmd() *cobra.Command {
 		Short: "find settings that do nothing, do harm or stop the job, in scripts, images and manifests",
 		Long: `lint looks for environment variables of CUDA, NCCL, PyTorch, TensorFlow, JAX,
 vLLM and others that are misspelt, renamed, removed, left over from a diagnosis,
-harmful, or have a value that the program cannot read. It names the line, what is
-wrong, what to write instead, and the source.
+harmful, or have a value that the program cannot read. It names the line, what
+is wrong, what to write instead, and the source.
 
-FILE is a shell or batch script, Dockerfile, compose file, manifest of Kubernetes,
-.env file, Python program, notebook, systemd unit, JSON file, or the environment of
-a process (/proc/PID/environ). The kind is told from the content. DIR is walked for
-such files.`,
+FILE is a shell or batch script, Dockerfile, compose file, manifest of
+Kubernetes, .env file, Python program, notebook, systemd unit, JSON file, or the
+environment of a process (/proc/PID/environ). The kind is told from the content.
+DIR is walked for such files.`,
 		Example: `  gpumedic lint train.sbatch
   gpumedic lint Dockerfile k8s/                  # an image and its manifests
   kubectl get pod trainer-0 -o yaml | gpumedic lint -
   gpumedic lint --env                            # the environment of this shell
   gpumedic lint /proc/4711/environ               # of a running process
-  gpumedic lint --format lines . | grep error    # one line each, for editors and CI
+  gpumedic lint --format lines . | grep error    # for editors and CI
 
 exit status: 0 nothing to change, 1 warning, 2 a setting that stops the job,
 3 unknown, 64 usage error`,

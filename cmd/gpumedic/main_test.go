@@ -2,7 +2,6 @@ package main
 
 import (
 	"compress/gzip"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,9 +12,8 @@ import (
 
 	"github.com/gpumedic/gpumedic/internal/child"
 	"github.com/gpumedic/gpumedic/internal/driver/cuda/cudafake"
+	"github.com/gpumedic/gpumedic/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write golden outputs in the scripts anew")
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == child.Arg { // a child of the program under test has the binary's own name
@@ -33,7 +31,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Updating(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {

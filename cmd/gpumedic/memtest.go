@@ -16,11 +16,11 @@ func (c *cli) memtestCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "memtest [flags]",
 		Short: "prove a GPU's memory good or bad",
-		Long: `memtest writes patterns over nearly all memory of a GPU, reads them back from the
-memory itself and compares every word: own addresses, walking bits, inversions,
-random data, modulo 20, block moves. It counts all errors, locates the first
-4096, reads them again to tell bad cells from bad transfers, and compares the
-driver's ECC counters before and after. All GPUs run side by side.
+		Long: `memtest writes patterns over nearly all memory of a GPU, reads them back from
+the memory itself and compares every word: own addresses, walking bits,
+inversions, random data, modulo 20, block moves. It counts all errors, locates
+the first 4096, reads them again to tell bad cells from bad transfers, and
+compares the driver's ECC counters before and after. All GPUs run side by side.
 
 A GPU with processes on it is not tested without --force-shared; then only its
 free memory is. Clocks, power limits and modes are never changed.`,
@@ -29,7 +29,8 @@ free memory is. Clocks, power limits and modes are never changed.`,
   gpumedic memtest --soak 1h --report evidence.tar.gz
   gpumedic memtest --fade 10m             # do the cells keep their content?
 
-exit status: 0 passed, 1 warning, 2 fault, 3 not tested or not to the end, 64 usage error`,
+exit status: 0 passed, 1 warning, 2 fault, 3 not tested or not to the end,
+64 usage error`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := cmp.Or(apart(cmd, "quick", "soak", "fade"), atLeast(0, "soak", soak), atLeast(0, "fade", fade))
 			if err != nil {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
@@ -64,7 +63,7 @@ func (s *session) choose(ctx context.Context) ([]testGPU, error) {
 	}
 	for i := range all {
 		if len(all[i].others) > 0 && !s.f.shared {
-			all[i].refused = "in use by " + strings.Join(all[i].others, ", ") + "; --force-shared tests the free memory beside them"
+			all[i].refused = burn.InUse(all[i].others)
 		}
 	}
 	return all, nil
@@ -84,21 +83,11 @@ func pick(all []testGPU, name string) (testGPU, error) {
 	return testGPU{}, usage(fmt.Errorf("find GPU %s: not among the %d that were found", name, len(all)), "nvidia-smi -L lists the GPUs; CUDA_VISIBLE_DEVICES hides some")
 }
 
-// lines gives a document to the reader of readings.
-type lines []string
-
-func (l lines) Line(i int) (string, bool) {
-	if i < 0 || i >= len(l) {
-		return "", false
-	}
-	return l[i], true
-}
-
 func readingsOf(doc []byte) []section.Readings {
 	if len(doc) == 0 {
 		return nil
 	}
-	sets, _ := section.Parse(lines(strings.Split(string(doc), "\n")))
+	sets, _ := section.Parse(section.TextOf(string(doc)))
 	return sets
 }
 

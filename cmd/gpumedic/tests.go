@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/burn"
 	"github.com/gpumedic/gpumedic/internal/child"
+	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/offline"
 	"github.com/gpumedic/gpumedic/internal/probe"
 	"github.com/gpumedic/gpumedic/internal/report"
@@ -94,7 +96,7 @@ func (c *cli) runTests(cmd *cobra.Command, args []string, f *testFlags, run test
 		if err := s.pack(f.report, r); err != nil {
 			return hinted{fmt.Errorf("write evidence package %s: %w", f.report, err), "check the folder and free space", gpumedic.ExitOutput}
 		}
-		r.Notes = append(r.Notes, "evidence package: "+f.report)
+		r.Notes = append(r.Notes, lang.Pick(language, "evidence package: ", "证据包：")+f.report)
 	}
 	color, width := f.screen(c)
 	ro := report.Options{Lang: language, Color: color, Width: width, All: f.all, Quiet: f.quiet}
@@ -182,11 +184,7 @@ func (s *session) pairs(ctx context.Context, gpus []testGPU) {
 	if len(pcis) < 2 {
 		if s.run.onlyPeers {
 			for _, g := range gpus {
-				o := &burn.Outcome{Test: s.run.task, GPU: g.Identity, Refused: g.refused}
-				if o.Refused == "" {
-					o.Refused = "there is no second GPU to copy from"
-				}
-				s.out = append(s.out, o)
+				s.out = append(s.out, &burn.Outcome{Test: s.run.task, GPU: g.Identity, Refused: cmp.Or(g.refused, burn.NoPeer), Others: g.others})
 			}
 		}
 		return
@@ -203,7 +201,7 @@ func (s *session) spread(o *burn.Outcome, gpus []testGPU) {
 		}
 		at := slices.IndexFunc(s.out, func(o *burn.Outcome) bool { return o.GPU.PCI == g.PCI })
 		if at < 0 {
-			s.out = append(s.out, &burn.Outcome{Test: o.Test, GPU: g.Identity, Refused: g.refused, Begun: o.Begun, Ended: o.Ended, Done: true})
+			s.out = append(s.out, &burn.Outcome{Test: o.Test, GPU: g.Identity, Refused: g.refused, Others: g.others, Begun: o.Begun, Ended: o.Ended, Done: true})
 			at = len(s.out) - 1
 		}
 		mine := s.out[at]
@@ -242,7 +240,7 @@ func (s *session) judge(cat *catalog.Catalog, language string) (*gpumedic.Report
 		return nil, err
 	}
 	for _, o := range s.out {
-		result, why := o.Result()
+		result, why := o.ResultIn(language)
 		t := gpumedic.Test{
 			Test: o.Test, Subject: gpumedic.Subject{GPU: gpumedic.GPU{PCI: o.GPU.PCI, UUID: o.GPU.UUID, Serial: o.Watch.Before["serial"]}},
 			Product: o.GPU.Name, Result: result, Why: why, Facts: o.Facts(language), Figures: o.Figures(),
@@ -258,22 +256,25 @@ func (s *session) judge(cat *catalog.Catalog, language string) (*gpumedic.Report
 			r.Verdict = gpumedic.VerdictUnknown
 		}
 	}
-	s.notes(r)
+	s.notes(r, language)
 	return r, nil
 }
 
 // shownRecords is how many records the JSON report holds; the evidence package has all.
 const shownRecords = 256
 
-func (s *session) notes(r *gpumedic.Report) {
-	if s.readErr != nil {
-		r.Notes = append(r.Notes, "the driver's counters were not read: "+s.readErr.Error())
-	}
-	if s.sampleErr != nil {
-		r.Notes = append(r.Notes, s.sampleErr.Error())
-	}
-	if s.kernelErr != nil {
-		r.Notes = append(r.Notes, "the kernel log was not followed: "+s.kernelErr.Error())
+func (s *session) notes(r *gpumedic.Report, language string) {
+	for _, n := range []struct {
+		en, zh string
+		err    error
+	}{
+		{"the driver's counters were not read: ", "未读取驱动计数器：", s.readErr},
+		{"the sensors were not read to the end: ", "传感器未能全程读取：", s.sampleErr},
+		{"the kernel log was not followed: ", "未能跟踪内核日志：", s.kernelErr},
+	} {
+		if n.err != nil {
+			r.Notes = append(r.Notes, lang.Pick(language, n.en, n.zh)+n.err.Error())
+		}
 	}
 }
 

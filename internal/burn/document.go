@@ -1,6 +1,7 @@
 package burn
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,7 +47,7 @@ func (o *Outcome) write(w *probe.Writer) {
 		w.Value("test.refused", o.Refused)
 	}
 	if o.Stuck != nil && !o.Interrupted {
-		w.Value("test.hang", orStart(o.Stuck.Call))
+		w.Value("test.hang", cmp.Or(o.Stuck.Call, "the start of the test"))
 		w.Value("test.hang.seconds", round(o.Stuck.For.Seconds(), 0))
 		w.Value("test.hang.unkillable", o.Stuck.Unkillable)
 	}

@@ -2,9 +2,11 @@ package burn
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gpumedic/gpumedic/internal/child"
+	"github.com/gpumedic/gpumedic/internal/lang"
 )
 
 // Results of a test of one GPU.
@@ -43,27 +45,34 @@ type Outcome struct {
 // covered is the least share of the free memory that a passed test has had.
 const covered = 0.9
 
-// Result says what the outcome is worth, and why where it is neither pass nor fail.
-func (o *Outcome) Result() (result, why string) {
+// Result is pass, fail, incomplete or not run, and why it is one of the last two, in
+// English as documents have it.
+func (o *Outcome) Result() (result, why string) { return o.ResultIn("en") }
+
+// ResultIn is Result for people.
+func (o *Outcome) ResultIn(l string) (result, why string) {
 	if o.wrong() > 0 {
 		return Fail, ""
 	}
+	say := func(en, zh string, values ...any) { why = fmt.Sprintf(lang.Pick(l, en, zh), values...) }
 	tested := o.tested()
 	switch {
 	case o.Refused != "":
-		return NotRun, o.Refused
+		return NotRun, o.refusal(l)
+	case o.Stuck != nil && o.Stuck.Call == "":
+		say("gave up on the start of the test after %.0f s", "测试启动 %.0f 秒后仍无响应，已放弃", o.Stuck.For.Seconds())
 	case o.Stuck != nil:
-		why = fmt.Sprintf("gave up on %s after %.0f s", orStart(o.Stuck.Call), o.Stuck.For.Seconds())
+		say("gave up on %s after %.0f s", "%s 在 %.0f 秒后仍未返回，已放弃", o.Stuck.Call, o.Stuck.For.Seconds())
 	case o.Interrupted:
-		why = "interrupted"
+		say("interrupted", "被中断")
 	case o.Failure != nil:
 		why = o.Failure.Text
 	case !o.Done:
-		why = "the test's process ended before the test did"
+		say("the test's process ended before the test did", "测试进程先于测试结束")
 	case !tested:
-		why = "nothing was tested"
+		say("nothing was tested", "未测试任何内容")
 	case o.Memory != nil && float64(o.Memory.Tested) < covered*float64(o.Memory.Free):
-		why = fmt.Sprintf("only %d of %d MiB that were free could be allocated", o.Memory.Tested>>20, o.Memory.Free>>20)
+		say("only %d of %d MiB that were free could be allocated", "空闲的 %[2]d MiB 中只分配到 %[1]d MiB", o.Memory.Tested>>20, o.Memory.Free>>20)
 	default:
 		return Pass, ""
 	}
@@ -73,11 +82,24 @@ func (o *Outcome) Result() (result, why string) {
 	return Incomplete, why
 }
 
-func orStart(call string) string {
-	if call == "" {
-		return "the start of the test"
+// NoPeer is why a GPU's copies were not measured.
+const NoPeer = "there is no second GPU to copy from"
+
+// InUse is why a GPU is not tested while processes are on it.
+func InUse(others []string) string { return inUse("en", others) }
+
+func inUse(l string, others []string) string {
+	return fmt.Sprintf(lang.Pick(l, "in use by %s; --force-shared tests the free memory beside them", "正被 %s 使用；--force-shared 可只测试其余空闲显存"), strings.Join(others, ", "))
+}
+
+func (o *Outcome) refusal(l string) string {
+	switch o.Refused {
+	case NoPeer:
+		return lang.Pick(l, NoPeer, "没有第二块 GPU 可供互拷")
+	case InUse(o.Others):
+		return inUse(l, o.Others)
 	}
-	return call
+	return o.Refused
 }
 
 // wrong is the number of wrong words or digests.

@@ -2,16 +2,14 @@ package catalogdoc
 
 import (
 	"bytes"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write docs/faults anew")
 
 // TestPagesAreCurrent compares docs/faults with the catalog, and fails on pages of
 // faults that are gone. Run with -update after a change of the catalog.
@@ -41,19 +39,7 @@ func page(t *testing.T, path string, write func(io.Writer) error) {
 	if err := write(&b); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	got, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(got, b.Bytes()) {
-		t.Errorf("%s is not what the catalog says: go test ./internal/catalogdoc -update", path)
-	}
+	golden.Check(t, path, b.Bytes())
 }
 
 func orphans(t *testing.T, dir string, want map[string]bool) {
@@ -66,7 +52,7 @@ func orphans(t *testing.T, dir string, want map[string]bool) {
 		if want[filepath.Base(f)] {
 			continue
 		}
-		if *update {
+		if golden.Updating() {
 			os.Remove(f)
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/offline"
 	"github.com/gpumedic/gpumedic/internal/probe"
 	"github.com/gpumedic/gpumedic/internal/report"
@@ -69,7 +70,7 @@ func Judge(ctx context.Context, cat *catalog.Catalog, inputs []source.Input, o O
 	n.Status = status(n, o)
 	if !seen {
 		n.Status = max(n.Status, gpumedic.ExitUnknown)
-		n.Notes = append(n.Notes, fmt.Sprintf("%s was not seen: this is the whole node", o.Only))
+		n.Notes = append(n.Notes, fmt.Sprintf(lang.Pick(o.Lang, "%s was not seen: this is the whole node", "未见 %s：以下是整个节点的结果"), o.Only))
 	}
 	n.Verdict = verdict(n.Status)
 	mark(n, o.Live)

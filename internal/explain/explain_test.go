@@ -3,8 +3,6 @@ package explain
 import (
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,9 +11,8 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the goldens")
 
 func load(t testing.TB) *catalog.Catalog {
 	t.Helper()
@@ -51,16 +48,7 @@ func TestGoldens(t *testing.T) {
 			file := filepath.Join("testdata", name+"."+l+".txt")
 			want[file] = true
 			got := "$ gpumedic explain --lang " + l + " '" + q + "'\n" + p.Text()
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				continue
-			}
-			b, err := os.ReadFile(file)
-			if err != nil || string(b) != got {
-				t.Errorf("%s differs (go test -update rewrites it): %v\n%s", file, err, got)
-			}
+			golden.Check(t, file, []byte(got))
 		}
 	}
 	files, _ := filepath.Glob("testdata/*.txt")

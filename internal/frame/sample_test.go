@@ -2,13 +2,12 @@ package frame
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the goldens")
+	"github.com/gpumedic/gpumedic/internal/golden"
+)
 
 // testdata/samples.txt holds lines as nodes and jobs write them, each followed by
 // what is left of it. Lines of one block are neighbours.
@@ -38,7 +37,7 @@ func TestSamples(t *testing.T) {
 		out.WriteByte('\n')
 	}
 	got := strings.TrimSuffix(out.String(), "\n")
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,6 @@ const (
 	Incidental
 	Unexplained
 	UnexplainedHint
-	In
 	CouldNotRead
 	Note
 	NothingRead
@@ -72,7 +71,6 @@ var words = map[Word][2]string{
 	Incidental:      {"noticed, harmless alone", "附带观察（单独不构成故障）"},
 	Unexplained:     {"unexplained", "未能解释的信号"},
 	UnexplainedHint: {"abnormal, but no known fault explains it: keep the line and report it", "异常，但没有已知故障能解释：请保留原文并上报"},
-	In:              {"in", "历时"},
 	CouldNotRead:    {"problem", "问题"},
 	Note:            {"note", "说明"},
 	NothingRead:     {"nothing could be read", "没有可读取的内容"},

@@ -6,6 +6,7 @@ package layout
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
@@ -162,17 +163,11 @@ func ShortenKeeping(s, keep string, n int) string {
 	return s[:head] + "…" + tail
 }
 
-// Printable replaces control bytes and invalid UTF-8, which logs are full of and
-// terminals obey.
+// Printable replaces control characters and invalid UTF-8, which logs are full of and
+// terminals obey, and characters that turn the direction of the text behind them: a process
+// can choose its own name.
 func Printable(s string) string {
-	clean := true
-	for _, r := range s {
-		if r < ' ' || r == utf8.RuneError || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			clean = false
-			break
-		}
-	}
-	if clean {
+	if !strings.ContainsFunc(s, acts) {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
@@ -181,11 +176,22 @@ func Printable(s string) string {
 			return ' '
 		case r == '\n':
 			return r // wrapping turns it into a space
-		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == utf8.RuneError:
+		case acts(r):
 			return '·'
 		}
 		return r
 	}, s)
+}
+
+// acts reports whether a terminal does something else with a character than show it.
+func acts(r rune) bool {
+	switch {
+	case r < ' ', r >= 0x7f && r < 0xa0, r == utf8.RuneError:
+		return true
+	case r < 0x061c:
+		return false // most texts: not one look-up more
+	}
+	return r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
 // Pad fills a text with spaces to n cells.

@@ -75,3 +75,14 @@ func TestThousands(t *testing.T) {
 		}
 	}
 }
+
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain 中文 é\tx": "plain 中文 é x", "a\nb": "a\nb", "\x1b[2Jgone": "·[2Jgone", "bad \xff": "bad ·", "c1 \u009b1m": "c1 ·1m",
+		"python\u202egnp.exe": "python·gnp.exe", "a\u2066b\u2069": "a·b·", "line\u2028break": "line·break", "\u061c": "·",
+	} {
+		if got := Printable(in); got != want {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+}

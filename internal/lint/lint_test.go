@@ -2,7 +2,6 @@ package lint
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,10 +12,9 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/golden"
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
-
-var update = flag.Bool("update", false, "write golden outputs anew")
 
 func load(t testing.TB) *catalog.Catalog {
 	t.Helper()
@@ -122,7 +120,7 @@ func TestGolden(t *testing.T) {
 		if err := r.Write(&b, format, o); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, filepath.Join("testdata", "golden", name), b.Bytes())
+		golden.Check(t, filepath.Join("testdata", "golden", name), b.Bytes())
 	}
 	for _, f := range files {
 		b, err := os.ReadFile(f)
@@ -141,26 +139,6 @@ func TestGolden(t *testing.T) {
 		if !wanted[filepath.Base(g)] {
 			t.Errorf("%s belongs to no input", g)
 		}
-	}
-}
-
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; run go test ./internal/lint -update and read the diff", path)
 	}
 }
 
@@ -283,11 +261,34 @@ func FuzzLint(f *testing.F) {
 }
 
 // A shell lexer must end at the end, whatever is open there.
+// TestYAMLThatHoldsItself: an anchor may stand inside of what it names.
+func TestYAMLThatHoldsItself(t *testing.T) {
+	for _, body := range []string{
+		"env: &a\n  NCCL_DEBUG: INFO\n  env: *a\n",
+		"command: &a\n  env: &b\n    NCCL_DEBUG: INFO\n    script: *a\n    env: *b\n",
+		"x: &a\n  env: {NCCL_DEBUG: INFO, y: *a}\n",
+	} {
+		r := newReader(kindYAML)
+		r.read(kindYAML, body, 1)
+		if len(r.settings) == 0 || r.settings[0].Name != "NCCL_DEBUG" {
+			t.Errorf("%q: %d settings", body, len(r.settings))
+		}
+	}
+}
+
+func TestTooManySettingsAreSaid(t *testing.T) {
+	r := Lint(load(t), "en", []Source{{Name: "a.env", Data: []byte(strings.Repeat("A=1\n", maxSettings+1))}})
+	if p := r.Inputs[0].Problems; len(p) != 1 || !strings.Contains(p[0], "only the first 5000") || r.ExitStatus() == gpumedic.ExitHealthy {
+		t.Errorf("problems %q, status %d", p, r.ExitStatus())
+	}
+}
+
 func FuzzKinds(f *testing.F) {
 	f.Add("export A=1")
 	f.Add("ENV A=b \\\n c='d")
 	f.Add("os.environ['A']='''x")
 	f.Add("<<E\nX")
+	f.Add("env: &a\n  env: *a\n")
 	f.Fuzz(func(_ *testing.T, body string) {
 		for _, k := range []string{kindSbatch, kindShell, kindDockerfile, kindYAML, kindJSON, kindPython, kindNotebook, kindUnit, kindDotenv, kindEnviron} {
 			newReader(k).read(k, body, 1)

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/gpumedic/gpumedic/internal/lazyre"
@@ -79,7 +80,11 @@ func newReader(kind string) *reader {
 const maxSettings, maxDepth = 5000, 12
 
 func (r *reader) add(s Setting) {
-	if len(r.settings) >= maxSettings || !isName(s.Name) {
+	if !isName(s.Name) {
+		return
+	}
+	if len(r.settings) >= maxSettings {
+		r.problem = "only the first " + strconv.Itoa(maxSettings) + " settings were read"
 		return
 	}
 	if s.Known && placeholder(s.Value) {

@@ -222,10 +222,11 @@ func (p *printer) footer(r *Result) {
 			kinds = append(kinds, in.Kind)
 		}
 	}
-	foot := fmt.Sprintf(p.pick("read %d inputs (%s), %d lines, %d settings", "已读取 %d 个输入（%s），%d 行，%d 处设置"), len(r.Inputs), strings.Join(kinds, ", "), lines, settings)
-	if p.Lang != "zh" && len(r.Inputs) == 1 {
-		foot = strings.Replace(foot, "1 inputs", "1 input", 1)
+	count := func(n int, word, zh string) string {
+		return layout.Thousands(n) + " " + p.pick(lang.Plural(n, word), zh)
 	}
+	foot := fmt.Sprintf(p.pick("read %s (%s), %s, %s", "已读取 %s（%s），%s，%s"), count(len(r.Inputs), "input", "个输入"), strings.Join(kinds, ", "),
+		count(lines, "line", "行"), count(settings, "setting", "处设置"))
 	fmt.Fprintln(p)
 	for _, l := range layout.Wrap(foot, p.Width-2) {
 		fmt.Fprintf(p, "  %s\n", p.paint("2", l))

@@ -158,6 +158,12 @@ func (w *walker) walk(n *yaml.Node) {
 }
 
 func (w *walker) key(key, v *yaml.Node) {
+	// env may hold env, and an anchor itself: not only walk comes round.
+	if w.seen++; w.depth > 60 || w.seen > 200000 {
+		return
+	}
+	w.depth++
+	defer func() { w.depth-- }()
 	switch key.Value {
 	case "env", "environment", "env_vars", "envs", "environment_variables", "environmentVariables", "envVars", "extraEnv", "extraEnvVars",
 		"extra_env", "extra_env_vars", "containerEnv", "remoteEnv", "env_variables":

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumedic/gpumedic/internal/golden"
 	"github.com/gpumedic/gpumedic/internal/metrics/names"
 )
 
@@ -33,13 +34,7 @@ func TestDoc(t *testing.T) {
 		fmt.Fprintf(&alerts, "| `%s` | %s | %s |\n", r.Alert, r.Labels["severity"], plainText(r.Annotations["summary"]))
 	}
 	want = fill(t, want, "alerts", alerts.String())
-	if *update {
-		if err := os.WriteFile(docFile, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if !bytes.Equal(doc, want) {
-		t.Errorf("%s is not what the code has: run with -update", docFile)
-	}
+	golden.Check(t, docFile, want)
 }
 
 // plainText replaces the variables of an alert's text by their names.

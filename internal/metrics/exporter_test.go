@@ -2,9 +2,7 @@ package metrics_test
 
 import (
 	"bytes"
-	"flag"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -16,12 +14,11 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/golden"
 	"github.com/gpumedic/gpumedic/internal/metrics"
 	"github.com/gpumedic/gpumedic/internal/metrics/metricstest"
 	"github.com/gpumedic/gpumedic/internal/metrics/names"
 )
-
-var update = flag.Bool("update", false, "rewrite goldens and docs/metrics.md")
 
 var now = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 
@@ -106,19 +103,7 @@ func full(dcgm bool) *metrics.Exporter {
 
 func TestExposition(t *testing.T) {
 	got := ours(text(full(true)))
-	const golden = "testdata/exposition.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("the exposition is not %s: run with -update and look at the difference", golden)
-	}
+	golden.Check(t, "testdata/exposition.txt", []byte(got))
 }
 
 // TestLint: the rules of Prometheus for names, types and help. DCGM's names break them

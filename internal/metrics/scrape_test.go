@@ -27,7 +27,7 @@ func TestDCGMReadsBack(t *testing.T) {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
-	sets, n := section.Parse(metricstest.Lines(lines))
+	sets, n := section.Parse(section.Text(lines))
 	if n != len(lines) || len(sets) != 2 {
 		t.Fatalf("%d GPUs in %d of %d lines", len(sets), n, len(lines))
 	}

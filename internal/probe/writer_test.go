@@ -10,15 +10,6 @@ import (
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 )
 
-type text []string
-
-func (t text) Line(i int) (string, bool) {
-	if i < 0 || i >= len(t) {
-		return "", false
-	}
-	return t[i], true
-}
-
 // TestDocumentReadsBack: what a probe writes is what the scan reads, subject by subject.
 func TestDocumentReadsBack(t *testing.T) {
 	var b bytes.Buffer
@@ -39,7 +30,7 @@ func TestDocumentReadsBack(t *testing.T) {
 		t.Fatal(w.Err())
 	}
 	lines := strings.Split(b.String(), "\n")
-	sets, n := section.Parse(text(lines))
+	sets, n := section.Parse(section.Text(lines))
 	if n != len(lines)-1 && n != len(lines) {
 		t.Errorf("%d of %d lines read", n, len(lines))
 	}

@@ -81,7 +81,7 @@ func (p *printer) facts(f *gpumedic.Finding) string {
 		kind += lang.Pick(p.Lang, ", ", "，") + lang.Term(p.Lang, f.Component)
 	}
 	parts := []string{kind,
-		fmt.Sprintf("%s %.0f %%", p.say(lang.Confidence), 100*f.Confidence)}
+		fmt.Sprintf(lang.Pick(p.Lang, "%s %.0f %%", "%s %.0f%%"), p.say(lang.Confidence), 100*f.Confidence)}
 	if f.Subject.Rank != nil {
 		parts = append(parts, fmt.Sprintf("rank %d", *f.Subject.Rank))
 	}
@@ -335,7 +335,7 @@ func (p *printer) causes(f *gpumedic.Finding) {
 	}
 	p.section(lang.Causes)
 	for i, c := range f.Causes {
-		p.hanging("    ", fmt.Sprintf("%d  ", i+1), c.Cause+fmt.Sprintf(" (%s)", lang.Term(p.Lang, c.Likelihood)))
+		p.hanging("    ", fmt.Sprintf("%d  ", i+1), c.Cause+p.aside(lang.Term(p.Lang, c.Likelihood)))
 		if c.Confirm != "" {
 			p.hanging("       ", "? ", c.Confirm)
 		}
@@ -353,9 +353,9 @@ func (p *printer) do(f *gpumedic.Finding) {
 		step := r.Step
 		switch r.Risk {
 		case "disruptive":
-			step += " (" + p.say(lang.Risky) + ")"
+			step += p.aside(p.say(lang.Risky))
 		case "destructive":
-			step += " (" + p.say(lang.Destructive) + ")"
+			step += p.aside(p.say(lang.Destructive))
 		}
 		p.hanging("    ", fmt.Sprintf("%d  ", i+1), step)
 		p.command("       ", r.Command)

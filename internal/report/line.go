@@ -30,9 +30,20 @@ func count(p *printer, n int, span string) string {
 	case n < 2:
 		return ""
 	case span == "":
-		return fmt.Sprintf(" (%dx)", n)
+		return p.aside(fmt.Sprintf(lang.Pick(p.Lang, "%dx", "%d 次"), n))
+	case p.Lang == "zh":
+		return p.aside(fmt.Sprintf("%s内 %d 次", unitsZH.Replace(span), n))
 	}
-	return fmt.Sprintf(" (%dx %s %s)", n, p.say(lang.In), span)
+	return p.aside(fmt.Sprintf("%dx in %s", n, span))
+}
+
+var unitsZH = strings.NewReplacer(" min", " 分钟", " h", " 小时", "ms", " 毫秒", "s", " 秒")
+
+func (p *printer) colon() string { return lang.Pick(p.Lang, ": ", "：") }
+
+// aside puts a remark behind a text, in the brackets of its language.
+func (p *printer) aside(s string) string {
+	return lang.Pick(p.Lang, " (", "（") + s + lang.Pick(p.Lang, ")", "）")
 }
 
 // line prints one line of an input: place, time, text of at most three lines, a mark

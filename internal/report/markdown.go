@@ -16,7 +16,7 @@ func Markdown(w io.Writer, r *gpumedic.Report, o Options) error {
 	p := newPrinter(w, r, o)
 	switch r.Verdict {
 	case gpumedic.VerdictNoFault:
-		fmt.Fprintf(p, "## %s: %s\n\n", p.say(lang.NoFault), lang.Pick(o.Lang, "no fault found", "未发现故障"))
+		fmt.Fprintf(p, "## %s%s%s\n\n", p.say(lang.NoFault), p.colon(), lang.Pick(o.Lang, "no fault found", "未发现故障"))
 	case gpumedic.VerdictUnknown:
 		fmt.Fprintf(p, "## %s\n\n", p.say(lang.UnknownVerdict))
 	}
@@ -37,11 +37,11 @@ func Markdown(w io.Writer, r *gpumedic.Report, o Options) error {
 	p.mdTests(r.Tests)
 	for _, in := range r.Inputs {
 		for _, pr := range in.Problems {
-			fmt.Fprintf(p, "- %s `%s`: %s\n", p.say(lang.CouldNotRead), code(in.Name), pr)
+			fmt.Fprintf(p, "- %s `%s`%s%s\n", p.say(lang.CouldNotRead), code(in.Name), p.colon(), pr)
 		}
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(p, "- %s: %s\n", p.say(lang.Note), n)
+		fmt.Fprintf(p, "- %s%s%s\n", p.say(lang.Note), p.colon(), n)
 	}
 	fmt.Fprintf(p, "\n_gpumedic %s_\n", r.Tool.Version)
 	return p.Flush()
@@ -52,7 +52,7 @@ func (p *printer) mdFinding(f *gpumedic.Finding) {
 	if f.Severity == gpumedic.SeverityWarning || f.Severity == gpumedic.SeverityInfo {
 		word = p.say(lang.Warning)
 	}
-	fmt.Fprintf(p, "## %s: %s\n\n%s · `%s`\n\n%s\n\n", word, headlineText(f), p.facts(f), f.Fault, f.Summary)
+	fmt.Fprintf(p, "## %s%s%s\n\n%s · `%s`\n\n%s\n\n", word, p.colon(), headlineText(f), p.facts(f), f.Fault, f.Summary)
 	fmt.Fprintf(p, "**%s**\n\n", p.say(lang.Evidence))
 	list, left := limit(f.Evidence, maxEvidence, p.All)
 	for i := range list {
@@ -70,10 +70,10 @@ func (p *printer) mdFinding(f *gpumedic.Finding) {
 	if len(f.Causes) > 0 {
 		fmt.Fprintf(p, "\n**%s**\n\n", p.say(lang.Causes))
 		for i, c := range f.Causes {
-			fmt.Fprintf(p, "%d. %s (%s). %s\n", i+1, c.Cause, lang.Term(p.Lang, c.Likelihood), c.Confirm)
+			fmt.Fprintf(p, lang.Pick(p.Lang, "%d. %s%s. %s\n", "%d. %s%s。%s\n"), i+1, c.Cause, p.aside(lang.Term(p.Lang, c.Likelihood)), c.Confirm)
 		}
 	}
-	fmt.Fprintf(p, "\n**%s: %s** %s\n\n", p.say(lang.Do), lang.Action(p.Lang, f.Action), f.ActionWhy)
+	fmt.Fprintf(p, "\n%s\n\n", strings.TrimSpace(fmt.Sprintf("**%s%s%s** %s", p.say(lang.Do), p.colon(), lang.Action(p.Lang, f.Action), f.ActionWhy)))
 	for i, r := range f.Remedies {
 		fmt.Fprintf(p, "%d. %s\n", i+1, r.Step)
 		p.mdCommand(r.Command)

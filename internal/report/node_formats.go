@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/lang"
 )
 
 // nodeMarkdown is for a ticket: the table, then the findings in full.
@@ -15,7 +16,8 @@ func nodeMarkdown(w io.Writer, n *Node, o Options) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s\n\n", escapeMarkdown(summary(n, o)))
 	if len(n.GPUs) > 0 {
-		fmt.Fprint(b, "| GPU | address | product | memory GiB | temperature | power | pcie | ecc | state |\n|---|---|---|---|---|---|---|---|---|\n")
+		fmt.Fprint(b, lang.Pick(o.Lang, "| GPU | address | product | memory GiB | temperature | power | pcie | ecc | state |\n",
+			"| GPU | 地址 | 型号 | 显存 GiB | 温度 | 功率 | pcie | ecc | 状态 |\n"), "|---|---|---|---|---|---|---|---|---|\n")
 		for i := range n.GPUs {
 			g := &n.GPUs[i]
 			index := "-"
@@ -28,7 +30,7 @@ func nodeMarkdown(w io.Writer, n *Node, o Options) error {
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", index, g.PCI, escapeMarkdown(g.Name),
 				dash(share(inGiB(g.MemoryUsed), inGiB(g.MemoryTotal), "")), dash(unit(g.Temperature, " °C")), dash(share(g.Power, g.PowerLimit, " W")),
-				dash(pcie(g)), ecc, g.State+" "+strings.Join(g.Problems, " "))
+				dash(pcie(g)), ecc, strings.TrimSpace(stateWord(o.Lang, g.State)+" "+strings.Join(g.Problems, " ")))
 		}
 		fmt.Fprintln(b)
 	}

@@ -57,7 +57,7 @@ func (p *printer) gpuTable(gpus []GPU) {
 			}
 			return short(*g.Corrected) + "/" + short(*g.Uncorrected)
 		}, 0},
-		{lang.Pick(l, "state", "状态"), func(g *GPU) string { return p.state(g.State) }, 0},
+		{lang.Pick(l, "state", "状态"), func(g *GPU) string { return stateWord(l, g.State) }, 0},
 	}
 	if several {
 		columns = append([]column{{lang.Pick(l, "node", "节点"), func(g *GPU) string { return layout.Shorten(g.Node, 12) }, 0}}, columns...)
@@ -119,8 +119,8 @@ func laidOut(columns []column, gpus []GPU) []string {
 	return rows
 }
 
-func (p *printer) state(s string) string {
-	if p.Lang != "zh" {
+func stateWord(l, s string) string {
+	if l != "zh" {
 		return s
 	}
 	return map[string]string{"ok": "正常", "warning": "警告", "fault": "故障", "unknown": "未知"}[s]

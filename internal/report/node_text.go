@@ -138,7 +138,7 @@ func (p *printer) problems(n *Node) {
 			p.lines("           ", p.place(e.Input, e.Section, e.Line)+"  "+layout.Shorten(message(e.Text), 2*p.Width-40))
 		}
 		if len(f.Remedies) > 0 {
-			p.lines("           ", p.say(lang.Do)+lang.Pick(p.Lang, ": ", "：")+f.Remedies[0].Step)
+			p.lines("           ", p.say(lang.Do)+p.colon()+f.Remedies[0].Step)
 			if c := f.Remedies[0].Command; c != "" {
 				p.command("             ", c)
 			}
@@ -167,7 +167,7 @@ func (p *printer) unread(list []Unread) {
 
 func (p *printer) nodeFooter(n *Node) {
 	fmt.Fprintln(p)
-	foot := fmt.Sprintf(lang.Pick(p.Lang, "%s readings from %s", "%s 项读数，来自 %s"), layout.Thousands(n.Readings), sources(n.Inputs, p.Lang))
+	foot := fmt.Sprintf(lang.Pick(p.Lang, "%s %s from %s", "%s %s，来自 %s"), layout.Thousands(n.Readings), lang.Pick(p.Lang, lang.Plural(n.Readings, "reading"), "项读数"), sources(n.Inputs, p.Lang))
 	if n.Took > 0 {
 		foot += fmt.Sprintf(lang.Pick(p.Lang, ", %.2f s", "，%.2f 秒"), n.Took)
 	}

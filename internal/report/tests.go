@@ -46,7 +46,7 @@ func unexplainedBeside(r *gpumedic.Report) []gpumedic.Unexplained {
 
 func (p *printer) mdTests(list []gpumedic.Test) {
 	for _, t := range list {
-		fmt.Fprintf(p, "### %s %s: %s\n\n", t.Test, testedGPU(&t), lang.Term(p.Lang, t.Result))
+		fmt.Fprintf(p, "### %s %s%s%s\n\n", t.Test, testedGPU(&t), p.colon(), lang.Term(p.Lang, t.Result))
 		if t.Why != "" {
 			fmt.Fprintf(p, "- %s\n", t.Why)
 		}

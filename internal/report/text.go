@@ -135,7 +135,8 @@ func (p *printer) footer(r *gpumedic.Report) {
 		lines += in.Lines
 	}
 	fmt.Fprintln(p)
-	foot := fmt.Sprintf(lang.Pick(p.Lang, "read %d %s, %s lines", "已读取 %d 个%s，%s 行"), len(r.Inputs), lang.Pick(p.Lang, lang.Plural(len(r.Inputs), "input"), "输入"), layout.Thousands(lines))
+	foot := fmt.Sprintf(lang.Pick(p.Lang, "read %d %s, %s %s", "已读取 %d %s，%s %s"), len(r.Inputs), lang.Pick(p.Lang, lang.Plural(len(r.Inputs), "input"), "个输入"),
+		layout.Thousands(lines), lang.Pick(p.Lang, lang.Plural(lines, "line"), "行"))
 	if r.Verdict == gpumedic.VerdictNoFault || r.Verdict == gpumedic.VerdictUnknown {
 		if first, last := spanOf(r.Inputs); first != "" {
 			foot += fmt.Sprintf(lang.Pick(p.Lang, ", %s … %s", "，%s … %s"), first, last)

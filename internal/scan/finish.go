@@ -105,7 +105,7 @@ type lineStamp struct {
 // note keeps the stamps of a row: whether the row is there, and whether it states a
 // time in full.
 func (x *input) note(row int, from int64) (ok, timed bool) {
-	r, ok := x.t.row(row, from, lookBehind, lookAhead)
+	r, ok := x.t.row(row, from, lookAhead)
 	if !ok {
 		return false, false
 	}

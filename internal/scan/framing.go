@@ -92,7 +92,7 @@ func (f *framed) at(row int, from int64) ([]frame.Message, bool) {
 	if slot.row == row {
 		return slot.msgs, true
 	}
-	r, ok := f.t.row(row, from, lookBehind, lookAhead)
+	r, ok := f.t.row(row, from, lookAhead)
 	if !ok {
 		return nil, false
 	}

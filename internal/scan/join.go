@@ -68,7 +68,7 @@ func (x *input) following(m *catalog.Pattern, p place, msgs []frame.Message, i i
 	export := bytes.HasPrefix(p.text, []byte("MESSAGE="))
 	for row, n := p.row+1, 0; n < m.Join.Lines+skipRecords; row++ {
 		if export {
-			r, ok := x.t.row(row, p.off, lookBehind, lookAhead)
+			r, ok := x.t.row(row, p.off, lookAhead)
 			if !ok || row-p.row > recordRows*(m.Join.Lines+skipRecords) {
 				return out
 			}
@@ -125,7 +125,7 @@ func (x *input) indent(row int, msg *frame.Message, from int64) string {
 	if msg.Off <= 0 {
 		return ""
 	}
-	r, ok := x.t.row(row, from, lookBehind, lookAhead)
+	r, ok := x.t.row(row, from, lookAhead)
 	if !ok || msg.Off > len(r.text) {
 		return ""
 	}

@@ -109,9 +109,9 @@ func (t *text) blockOf(row int) *block {
 	return t.blocks[i]
 }
 
-// row returns a row near the place from: not further than behind before it and
+// row returns a row near the place from: not further than lookBehind before it and
 // not starting further than ahead after it.
-func (t *text) row(n int, from, behind, ahead int64) (rowText, bool) {
+func (t *text) row(n int, from, ahead int64) (rowText, bool) {
 	for n >= t.rows {
 		if last := len(t.blocks) - 1; last >= 0 && t.blocks[last].endOff()-from > ahead {
 			return rowText{}, false
@@ -132,7 +132,7 @@ func (t *text) row(n int, from, behind, ahead int64) (rowText, bool) {
 		hi = int(starts[k+1])
 	}
 	r := rowText{text: trimEOL(b.Data[lo:hi]), off: b.Offset + int64(lo), line: b.line(n)}
-	if r.off < from-behind || r.off > from+ahead {
+	if r.off < from-lookBehind || r.off > from+ahead {
 		return rowText{}, false
 	}
 	return r, true
@@ -167,7 +167,7 @@ func (v *view) Line(delta int) ([]byte, bool) {
 	if delta < -frameRows || delta > frameRows || v.row+delta < 0 {
 		return nil, false
 	}
-	r, ok := v.t.row(v.row+delta, v.off, lookBehind, lookAhead)
+	r, ok := v.t.row(v.row+delta, v.off, lookAhead)
 	return r.text, ok
 }
 
@@ -183,6 +183,6 @@ func (l lines) Line(i int) (string, bool) {
 	if i < -sectionRows || i > sectionRows || l.row+i < 0 {
 		return "", false
 	}
-	r, ok := l.t.row(l.row+i, l.off, lookBehind, sectionAhead)
+	r, ok := l.t.row(l.row+i, l.off, sectionAhead)
 	return string(r.text), ok
 }

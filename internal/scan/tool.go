@@ -31,7 +31,7 @@ func (l *toolLines) at(i int) toolLine {
 		return t
 	}
 	var t toolLine
-	if r, ok := l.x.t.row(l.row+i, l.off, lookBehind, sectionAhead); ok && l.row+i >= 0 && len(r.text) <= longRow {
+	if r, ok := l.x.t.row(l.row+i, l.off, sectionAhead); ok && l.row+i >= 0 && len(r.text) <= longRow {
 		t.Tool, t.ok = l.x.fr.fr.Tool(&view{t: l.x.t, row: l.row + i, off: r.off, own: r.text})
 		if len(r.text) == 0 {
 			t.From, t.ok = l.head.From, true
@@ -130,7 +130,7 @@ func (f foldedLines) Line(i int) (string, bool) {
 func (x *input) asWritten(sets []section.Readings, row int, off int64) {
 	for i := range sets {
 		for key, v := range sets[i].Values {
-			if r, ok := x.t.row(row+v.Line, off, lookBehind, sectionAhead); ok {
+			if r, ok := x.t.row(row+v.Line, off, sectionAhead); ok {
 				v.Text = string(r.text)
 				sets[i].Values[key] = v
 			}

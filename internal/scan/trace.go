@@ -36,7 +36,7 @@ func (x *input) trace(row int, off int64, line int) {
 		return
 	}
 	x.tbNext = row + 1
-	r, ok := x.t.row(row, off, lookBehind, lookAhead)
+	r, ok := x.t.row(row, off, lookAhead)
 	if !ok {
 		return
 	}
@@ -231,7 +231,7 @@ var envRank = lazyre.New(`(?:^|[^\w$])(?:RANK|SLURM_PROCID|OMPI_COMM_WORLD_RANK|
 // begins with "RANK=3" and names no other is of that rank.
 func (x *input) statedRank() {
 	for row := range sampleRows {
-		r, ok := x.t.row(row, 0, lookBehind, lookAhead)
+		r, ok := x.t.row(row, 0, lookAhead)
 		if !ok {
 			return
 		}

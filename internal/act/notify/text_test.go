@@ -1,15 +1,13 @@
 package notify
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
-)
 
-var update = flag.Bool("update", false, "write golden files")
+	"github.com/gpumedic/gpumedic/internal/golden"
+)
 
 // TestTexts shows what people read; the golden file is for reviewers.
 func TestTexts(t *testing.T) {
@@ -37,22 +35,7 @@ func TestTexts(t *testing.T) {
 		}
 		out.WriteString("== " + lang + " slack\n" + slackText(compose(&batch{Notices: []Notice{notice(1, 12, Opened)}}, lang)) + "\n\n")
 	}
-	const golden = "testdata/texts.txt"
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out.String() != string(want) {
-		t.Errorf("texts changed (-update writes them):\n%s", out.String())
-	}
+	golden.Check(t, "testdata/texts.txt", []byte(out.String()))
 }
 
 // FuzzBounds: whatever a process or a log line puts into a notice, a message keeps its

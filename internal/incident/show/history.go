@@ -63,7 +63,7 @@ func (p *printer) card(c incident.Card) {
 	if !c.Present {
 		where = p.pick("not in this node now, last in slot ", "目前不在本节点，上次位于槽位 ") + c.GPU.PCI
 	}
-	p.dots("", append([]string{cmp.Or(c.Name, "GPU")}, names(c.GPU)...))
+	p.dots("", append([]string{cmp.Or(c.Name, "GPU")}, p.names(c.GPU)...))
 	p.hang("", where)
 	if c.Driver != "" {
 		p.hang("", p.pick("driver ", "驱动 ")+c.Driver+vbios(c))

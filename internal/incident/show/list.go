@@ -86,7 +86,7 @@ func (p *printer) listHead(l *List) {
 				if p.Lang != "zh" && s != gpumedic.SeverityCritical {
 					word = lang.Plural(n[s], word)
 				}
-				parts = append(parts, fmt.Sprintf("%d %s", n[s], word))
+				parts = append(parts, fmt.Sprintf(p.pick("%d %s", "%d 个%s"), n[s], word))
 			}
 		}
 		head = fmt.Sprintf(p.pick("%d open %s: %s", "%d 个未关闭的%s：%s"), open, p.pick(lang.Plural(open, "incident"), "事件"), strings.Join(parts, p.pick(", ", "，")))

@@ -59,7 +59,7 @@ func (p *printer) facts(i *incident.Incident) {
 		p.dots("  "+layout.Pad(p.pick(en, zh), 12), slices.DeleteFunc(parts, func(s string) bool { return s == "" }))
 	}
 	line("fault", "故障", strings.Trim(i.Fault+" "+i.Case, " "), lang.Term(p.Lang, i.Layer), lang.Term(p.Lang, i.Class))
-	line("gpu", "GPU", names(i.Subject.GPU)...)
+	line("gpu", "GPU", p.names(i.Subject.GPU)...)
 	seen := p.Times(i.Count)
 	if i.Occurrences > 1 {
 		seen += fmt.Sprintf(p.pick(" in %d bursts", "，分 %d 次发作"), i.Occurrences)
@@ -87,7 +87,7 @@ func (p *printer) facts(i *incident.Incident) {
 	}
 }
 
-func names(g gpumedic.GPU) []string {
+func (p *printer) names(g gpumedic.GPU) []string {
 	out := []string{}
 	for _, s := range []string{g.PCI, g.UUID} {
 		if s != "" {
@@ -95,7 +95,7 @@ func names(g gpumedic.GPU) []string {
 		}
 	}
 	if g.Serial != "" {
-		out = append(out, "serial "+g.Serial)
+		out = append(out, p.pick("serial ", "序列号 ")+g.Serial)
 	}
 	if len(out) == 0 {
 		out = append(out, g.String())

@@ -3,7 +3,6 @@ package show
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,11 +13,10 @@ import (
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/golden"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/layout"
 )
-
-var update = flag.Bool("update", false, "write golden outputs anew")
 
 var t0 = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
@@ -147,7 +145,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkLines(t, name, b.String())
-			golden(t, name+"."+l+".txt", b.Bytes())
+			golden.Check(t, filepath.Join("testdata", name+"."+l+".txt"), b.Bytes())
 		}
 		wanted = append(wanted, name+".en.txt", name+".zh.txt")
 		var b bytes.Buffer
@@ -189,26 +187,5 @@ func TestLimitKeepsTheStatus(t *testing.T) {
 	l := NewList(tell().list(), false, 1)
 	if len(l.Incidents) != 1 || l.Incidents[0].Severity != gpumedic.SeverityCritical || l.More != 3 || l.Open["warning"] != 2 || l.Status != gpumedic.ExitFault {
 		t.Errorf("%+v", l)
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (-update writes it anew):\n%s", file, got)
 	}
 }

@@ -13,20 +13,9 @@ import (
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 )
 
-// Lines are a document for section.Parse.
-type Lines []string
-
-// Line is line i.
-func (l Lines) Line(i int) (string, bool) {
-	if i < 0 || i >= len(l) {
-		return "", false
-	}
-	return l[i], true
-}
-
 // Readings parses a document of the live probes.
 func Readings(document string) []section.Readings {
-	sets, _ := section.Parse(Lines(strings.Split(document, "\n")))
+	sets, _ := section.Parse(section.TextOf(document))
 	return sets
 }
 

@@ -112,19 +112,9 @@ func runTask(t *testing.T, r *child.Runner, library, scenario string, o child.Op
 	return checked{out.String(), nil, stuck, err, took}
 }
 
-// lines gives a document to the reader of sections.
-type lines []string
-
-func (l lines) Line(i int) (string, bool) {
-	if i < 0 || i >= len(l) {
-		return "", false
-	}
-	return l[i], true
-}
-
 func parsed(t *testing.T, doc string) []section.Readings {
 	t.Helper()
-	l := lines(strings.Split(strings.TrimSuffix(doc, "\n"), "\n"))
+	l := section.TextOf(doc)
 	sets, n := section.Parse(l)
 	if n != len(l) {
 		t.Fatalf("only %d of %d lines can be read back; the next is %q", n, len(l), l[n])

@@ -78,7 +78,7 @@ func TestAgainstRecordedSMI(t *testing.T) {
 func compare(t *testing.T, c checked, xml string) {
 	t.Helper()
 	xml = xml[max(0, strings.Index(xml, "<nvidia_smi_log>")):]
-	recorded, _ := section.Parse(lines(strings.Split(xml, "\n")))
+	recorded, _ := section.Parse(section.TextOf(xml))
 	theirs, ours := byPCI(recorded), byPCI(c.sets)
 	gpus := len(theirs) - 1 // one set is the node's
 	if len(theirs) != len(ours) {

@@ -33,7 +33,7 @@ func TestHangingDevice(t *testing.T) {
 	const gpu = "sys/devices/pci0000:15/0000:15:01.0/0000:1b:00.0"
 	hang(t, root, gpu+"/config")
 	g := &Guard{}
-	o := Options{Root: root, Guard: g, ReadTimeout: 50 * time.Millisecond}
+	o := Options{Root: root, Guard: g, ReadTimeout: 300 * time.Millisecond}
 	doc := document(t, o)
 	got := sets(t, doc)
 	if v := value(got["0000:1b:00.0"], "probe.timeout"); v != "/"+gpu {
@@ -66,7 +66,7 @@ func TestHangingDevice(t *testing.T) {
 func TestHangingProc(t *testing.T) {
 	root := plant(t, "hgx-idle")
 	hang(t, root, "proc/driver/nvidia/version")
-	got := sets(t, document(t, Options{Root: root, ReadTimeout: 50 * time.Millisecond}))
+	got := sets(t, document(t, Options{Root: root, ReadTimeout: 300 * time.Millisecond}))
 	if v := value(got[""], "probe.timeout"); v != "/proc/driver/nvidia" {
 		t.Errorf("probe.timeout %q", v)
 	}

@@ -17,7 +17,7 @@ import (
 // signals judges a tree by the catalog's rules: "kind subject" of what is not a mere fact.
 func signals(t *testing.T, doc string) []string {
 	t.Helper()
-	list, _ := section.Parse(lines(strings.Split(doc, "\n")))
+	list, _ := section.Parse(section.TextOf(doc))
 	cat, err := catalog.Embedded()
 	must(t, err)
 	var out []string

@@ -24,16 +24,36 @@ func KernelLog(ctx context.Context, root string) ([]byte, error) {
 	return kernelLog(ctx, o)
 }
 
-// Command runs a program; it is the usual Options.Exec.
+// Command runs a program; it is the usual Options.Exec. More than maxLog of its output is
+// an error: it would be held in memory.
 func Command(ctx context.Context, name string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	c.WaitDelay = time.Second // a grandchild may hold the pipe
-	out, err := c.Output()
-	if e := (*exec.ExitError)(nil); errors.As(err, &e) && len(e.Stderr) > 0 {
-		line, _, _ := strings.Cut(strings.TrimSpace(string(e.Stderr)), "\n")
+	out, said := bounded{most: maxLog}, bounded{most: 4 << 10}
+	c.Stdout, c.Stderr = &out, &said
+	err := c.Run()
+	if line, _, _ := strings.Cut(strings.TrimSpace(said.kept.String()), "\n"); err != nil && line != "" {
 		err = fmt.Errorf("%w: %s", err, line)
 	}
-	return out, err
+	if err == nil && out.cut {
+		err = fmt.Errorf("run %s: more than %d MiB of output", name, maxLog>>20)
+	}
+	return out.kept.Bytes(), err
+}
+
+// bounded keeps the beginning of what is written to it. The buffer is no embedded one: its
+// ReadFrom would take all.
+type bounded struct {
+	kept bytes.Buffer
+	most int
+	cut  bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	keep := p[:min(len(p), b.most-b.kept.Len())]
+	b.cut = b.cut || len(keep) < len(p)
+	b.kept.Write(keep)
+	return len(p), nil
 }
 
 func kernelLog(ctx context.Context, o Options) ([]byte, error) {
@@ -48,8 +68,9 @@ func kernelLog(ctx context.Context, o Options) ([]byte, error) {
 			return text, nil
 		}
 	}
-	// --output-fields would be older systemd's end; short-iso-precise is of 2017.
-	if out, e := h.run(5*time.Second, "journalctl", "-k", "-b", "-o", "short-iso-precise", "--no-pager", "-q"); e == nil && kernelLines(out) > bytes.Count(text, []byte("\n")) {
+	// --output-fields would be older systemd's end; short-iso-precise is of 2017. Of a journal
+	// of weeks the latest lines count, and they fit maxLog.
+	if out, e := h.run(5*time.Second, "journalctl", "-k", "-b", "-n", "300000", "-o", "short-iso-precise", "--no-pager", "-q"); e == nil && kernelLines(out) > bytes.Count(text, []byte("\n")) {
 		return out, nil
 	}
 	if err == nil && len(text) > 0 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -192,5 +193,16 @@ func TestRecord(t *testing.T) {
 	}
 	if !strings.Contains(string(got["proc-driver-nvidia-version.txt"]), "580.95.05") {
 		t.Errorf("version: %s", got["proc-driver-nvidia-version.txt"])
+	}
+}
+
+func TestCommandKeepsWithinMemory(t *testing.T) {
+	out, err := Command(t.Context(), "sh", "-c", "echo out; echo why >&2; echo more >&2; exit 3")
+	if string(out) != "out\n" || err == nil || !strings.HasSuffix(err.Error(), "exit status 3: why") {
+		t.Errorf("%q, %v", out, err)
+	}
+	out, err = Command(t.Context(), "head", "-c", strconv.Itoa(maxLog+1), "/dev/zero")
+	if len(out) != maxLog || err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+		t.Errorf("%d bytes, %v", len(out), err)
 	}
 }

@@ -143,19 +143,10 @@ func document(t *testing.T, o Options) string {
 	return b.String()
 }
 
-type lines []string
-
-func (l lines) Line(i int) (string, bool) {
-	if i < 0 || i >= len(l) {
-		return "", false
-	}
-	return l[i], true
-}
-
 // sets reads a document back as the scan does.
 func sets(t *testing.T, doc string) map[string]section.Readings {
 	t.Helper()
-	l := lines(strings.Split(strings.TrimSuffix(doc, "\n"), "\n"))
+	l := section.TextOf(doc)
 	list, n := section.Parse(l)
 	if n != len(l) {
 		t.Fatalf("%d of %d lines read; then %q", n, len(l), l[n])

@@ -54,6 +54,19 @@ func MayStart(text string) bool { return containsAny(text, allStarts) }
 
 var allStarts = Starts()
 
+// Text is a whole text as [Lines], standing at its first.
+type Text []string
+
+// TextOf parts a text into its lines; a line feed at its end begins none.
+func TextOf(s string) Text { return strings.Split(strings.TrimSuffix(s, "\n"), "\n") }
+
+func (t Text) Line(i int) (string, bool) {
+	if i < 0 || i >= len(t) {
+		return "", false
+	}
+	return t[i], true
+}
+
 // Parse reads the section that begins at (or around) line 0 and says how many
 // lines it used; 0 means that no section begins here.
 func Parse(lines Lines) (set []Readings, consumed int) {

@@ -1,7 +1,6 @@
 package section
 
 import (
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,13 +10,10 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
+	"github.com/gpumedic/gpumedic/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite goldens")
 
 // text is a Lines over a whole input, standing at one of its lines.
 type text struct {
@@ -115,20 +111,7 @@ func TestGoldens(t *testing.T) {
 					t.Errorf("%s: evidence is not line %d: %q", s.Kind, n, s.Evidence.Text)
 				}
 			}
-			golden := strings.TrimSuffix(f, ".in") + ".want"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got.String()); d != "" {
-				t.Errorf("signals differ (-want +got):\n%s", d)
-			}
+			golden.Check(t, strings.TrimSuffix(f, ".in")+".want", []byte(got.String()))
 		})
 	}
 }
