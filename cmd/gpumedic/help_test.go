@@ -53,6 +53,9 @@ func TestHelpIsAlike(t *testing.T) {
 			t.Errorf("%s --help wants examples, then the exit status, then the flags:\n%s", name, help)
 		}
 		for _, flag := range []string{"lang", "out", "catalog"} {
+			if name == "gpumedic watch" && flag == "out" {
+				continue // a daemon gives no answer that ends
+			}
 			if cmd.Flags().Lookup(flag) == nil && cmd.InheritedFlags().Lookup(flag) == nil {
 				t.Errorf("%s has no --%s", name, flag)
 			}

@@ -35,26 +35,32 @@ VBIOS that changed are noticed; of the rest you say that it was done.`,
 	}
 	f.add(cmd)
 	list := &cobra.Command{
-		Use: "list", Short: "the tasks, the next one due first", Args: noArgs,
-		Long: "exit status: 0 nothing is overdue, 1 something is",
+		Use: "list [flags]", Short: "the tasks, the next one due first", Args: noArgs,
+		Example: `  gpumedic maintenance list
+  gpumedic maintenance list --format json
+
+exit status: 0 nothing is overdue, 1 something is, 3 the store cannot be read`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.plan(cmd, &f, func(items []maintenance.Item, o show.Options) error {
 				if slices.ContainsFunc(items, func(i maintenance.Item) bool { return i.State == maintenance.Overdue }) {
 					c.status = gpumedic.ExitWarning
 				}
-				return c.deliver("", func(w io.Writer) error { return writePlan(w, items, o) })
+				return c.deliver(f.out, func(w io.Writer) error { return writePlan(w, items, o) })
 			})
 		},
 	}
 	ical := &cobra.Command{
-		Use: "ical", Short: "as a calendar file", Args: noArgs,
+		Use: "ical [flags]", Short: "as a calendar file", Args: noArgs,
+		Example: `  gpumedic maintenance ical --out gpus.ics
+
+exit status: 0 written, 3 the store cannot be read`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.plan(cmd, &f, func(items []maintenance.Item, o show.Options) error {
 				node, err := os.Hostname()
 				if err != nil {
 					node = "localhost"
 				}
-				return c.deliver("", func(w io.Writer) error {
+				return c.deliver(f.out, func(w io.Writer) error {
 					_, err := io.WriteString(w, maintenance.ICal(items, node, o.Lang, time.Now()))
 					return err
 				})
@@ -84,9 +90,11 @@ func (c *cli) maintenanceDone(f *storeFlags) *cobra.Command {
 	var w whoWhy
 	var at string
 	cmd := &cobra.Command{
-		Use: "done TASK", Short: "say that a task was done",
+		Use: "done [flags] TASK", Short: "say that a task was done",
 		Example: `  gpumedic maintenance done cooling --why "filters changed"
-  gpumedic maintenance done driver-review --at 2026-11-20`,
+  gpumedic maintenance done driver-review --at 2026-11-20
+
+exit status: 0 noted, 3 the store cannot be written, 64 usage error`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tasks, err := maintenance.Calendar()
 			if err != nil {
@@ -114,7 +122,7 @@ func (c *cli) maintenanceDone(f *storeFlags) *cobra.Command {
 					return storeError(err)
 				}
 				items = slices.DeleteFunc(items, func(i maintenance.Item) bool { return i.ID != args[0] })
-				return c.deliver("", func(w io.Writer) error { return writePlan(w, items, o) })
+				return c.deliver(f.out, func(w io.Writer) error { return writePlan(w, items, o) })
 			})
 		},
 	}

@@ -38,18 +38,18 @@ type verifyFlags struct {
 func (c *cli) verifyCmd() *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
-		Use:   "verify ID",
+		Use:   "verify [flags] ID",
 		Short: "is the fault of an incident gone? The checks before it may close",
-		Long: `verify reads the node again, waits until the fault has been quiet for a while, and
-runs the active tests that the fault's entry names (a quick memtest for faults of
-memory, bandwidth for links). What was read before and after is kept with the
-incident. Only when all checks pass may the incident close.
+		Long: `verify reads the node again, waits until the fault has been quiet for a while,
+and runs the active tests that the fault's entry names (a quick memtest for
+faults of memory, bandwidth for links). What was read before and after is kept
+with the incident. Only when all checks pass may the incident close.
 
-A check that could not be made is unknown, and unknown is not passed. The number of
-attempts after a repair is limited, so that a fault cannot be verified away.`,
+A check that could not be made is unknown, and unknown is not passed. The number
+of attempts after a repair is limited, so that a fault cannot be verified away.`,
 		Example: `  gpumedic verify 7
   gpumedic verify 7 --quiet-for 30m --close
-  gpumedic verify 7 --no-wait                # fail at once when it was not quiet long enough
+  gpumedic verify 7 --no-wait    # fail at once when it was not quiet long enough
 
 exit status: 0 passed, 2 failed, 3 unknown, 64 usage error`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.verify(cmd.Context(), &f, args) },
@@ -61,7 +61,7 @@ exit status: 0 passed, 2 failed, 3 unknown, 64 usage error`,
 	fl.BoolVar(&f.noWait, "no-wait", false, "do not wait for that time to pass")
 	fl.BoolVar(&f.noTests, "no-tests", false, "run no active test: their checks stay unknown")
 	fl.BoolVar(&f.close, "close", false, "close the incident when all checks pass")
-	fl.BoolVar(&f.terse, "quiet", false, "the result and the exit status")
+	fl.BoolVarP(&f.terse, "quiet", "q", false, "the result and the exit status")
 	return cmd
 }
 

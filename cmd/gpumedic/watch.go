@@ -16,6 +16,7 @@ import (
 
 type watchFlags struct {
 	config, catalog, store string
+	lang                   string
 	listen, jobLogs        []string
 	kmsg, compat, logLevel string
 	print, allowActions    bool
@@ -26,8 +27,9 @@ func (c *cli) watchCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [flags]",
 		Short: "the node's daemon: one incident per fault, metrics, notifications",
-		Long: `watch reads the kernel log, the journal, the GPUs (NVML), the machine and job logs
-all the time, and keeps one incident for each fault: gpumedic incidents lists them.
+		Long: `watch reads the kernel log, the journal, the GPUs (NVML), the machine and job
+logs all the time, and keeps one incident for each fault: gpumedic incidents
+lists them.
 
 It serves metrics and an API on ` + watch.DefaultListen + `, to this machine only unless told
 otherwise, and changes nothing on the machine.`,
@@ -43,6 +45,7 @@ exit status: 0 ended by a signal, 3 it could not start, 64 usage error`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.config, "config", "", "read the configuration from `FILE`")
 	fl.BoolVar(&f.print, "print-config", false, "print the effective configuration, secrets masked, and end")
+	fl.StringVar(&f.lang, "lang", "", "en or zh, for texts that are kept and sent (default: the configuration's)")
 	fl.StringVar(&f.store, "store", "", "`FILE` of the incidents")
 	fl.StringVar(&f.catalog, "catalog", "", "add or override catalog entries from `DIR`")
 	fl.StringArrayVar(&f.listen, "listen", nil, "serve on `HOST:PORT` (repeatable; default "+watch.DefaultListen+")")
@@ -63,7 +66,7 @@ func (f *watchFlags) settings() (*watch.Config, error) {
 	for _, s := range []struct {
 		to   *string
 		flag string
-	}{{&conf.Store, f.store}, {&conf.Catalog, f.catalog}, {&conf.Kernel.Path, f.kmsg}} {
+	}{{&conf.Store, f.store}, {&conf.Language, f.lang}, {&conf.Catalog, f.catalog}, {&conf.Kernel.Path, f.kmsg}} {
 		if s.flag != "" {
 			*s.to = s.flag
 		}
