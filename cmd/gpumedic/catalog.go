@@ -87,7 +87,7 @@ diagnose. Without DIR it tests the catalog that ships in the program.`,
   gpumedic catalog test ./my-catalog
 
 exit status: 0 all hold, 2 something fails, 64 the folder cannot be read`,
-		Args:    cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fsys := catalog.EmbeddedFS()
 			whole, err := catalog.Load(fsys) // the YAML itself is what is tested
