@@ -95,8 +95,8 @@ var mayImport = map[string][]string{
 	// cuda binds libcuda.so.1; burn drives GPUs through it, each in a child process, and
 	// writes what it found as a readings document. cudafake is for tests alone.
 	"internal/driver/cuda":          {"internal/driver"},
-	"internal/driver/cuda/cudafake": {},
-	"internal/probe/sensors":        {"internal/child", "internal/driver/nvml"},
+	"internal/driver/cuda/cudafake": {"internal/driver"},
+	"internal/probe/sensors":        {"internal/child", "internal/driver/nvml", "internal/probe"},
 	"internal/burn":                 {"internal/child", "internal/driver/cuda", "internal/lang", "internal/probe"},
 	// cmd wires everything.
 	"cmd/gpumedic": {"*"},

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gpumedic/gpumedic/internal/burn"
 	"github.com/gpumedic/gpumedic/internal/child"
 	"github.com/gpumedic/gpumedic/internal/probe"
 	"github.com/gpumedic/gpumedic/internal/probe/gpu"
@@ -51,14 +50,11 @@ func (s surroundings) read(ctx context.Context) ([]byte, error) {
 }
 
 // sample gives sensor values to take until ctx ends.
-func (s surroundings) sample(ctx context.Context, pcis []string, take func(pci string, v burn.Sample)) error {
+func (s surroundings) sample(ctx context.Context, pcis []string, take func(probe.Sample)) error {
 	out := &lineWriter{take: func(line []byte) {
-		var v struct {
-			PCI string `json:"pci"`
-			burn.Sample
-		}
+		var v probe.Sample
 		if json.Unmarshal(line, &v) == nil {
-			take(v.PCI, v.Sample)
+			take(v)
 		}
 	}}
 	_, err := s.runner.Run(ctx, child.Options{Task: sensors.TaskName, Args: sensors.Args(sampleEvery, pcis), Call: nvmlCall, Out: out})
@@ -90,10 +86,10 @@ func newLines(before, after []byte) []byte {
 }
 
 // sample begins to read the sensors; the function it gives ends that.
-func (s *session) sample(ctx context.Context, gpus []testGPU) func() map[string][]burn.Sample {
-	out := map[string][]burn.Sample{}
+func (s *session) sample(ctx context.Context, gpus []testGPU) func() map[string][]probe.Sample {
+	out := map[string][]probe.Sample{}
 	if s.readErr != nil {
-		return func() map[string][]burn.Sample { return out }
+		return func() map[string][]probe.Sample { return out }
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var pcis []string
@@ -102,9 +98,9 @@ func (s *session) sample(ctx context.Context, gpus []testGPU) func() map[string]
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- s.around.sample(ctx, pcis, func(pci string, v burn.Sample) { out[pci] = append(out[pci], v) })
+		done <- s.around.sample(ctx, pcis, func(v probe.Sample) { out[v.PCI] = append(out[v.PCI], v) })
 	}()
-	return func() map[string][]burn.Sample {
+	return func() map[string][]probe.Sample {
 		cancel()
 		if err := <-done; err != nil {
 			s.sampleErr = fmt.Errorf("sample sensors: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/burn"
+	"github.com/gpumedic/gpumedic/internal/probe"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 )
 
@@ -136,7 +137,7 @@ func processText(name string, pid int) string {
 }
 
 // watchOf is what the driver said of one GPU around its test.
-func watchOf(before, after []byte, samples []burn.Sample, o *burn.Outcome) burn.Watch {
+func watchOf(before, after []byte, samples []probe.Sample, o *burn.Outcome) burn.Watch {
 	w := burn.Watch{Before: valuesOf(before, o.GPU.PCI), After: valuesOf(after, o.GPU.PCI)}
 	for _, s := range samples { // all GPUs are sampled as long as one is tested
 		if !s.At.Before(o.Begun) && !s.At.After(o.Ended) {

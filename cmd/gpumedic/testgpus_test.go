@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpumedic/gpumedic/internal/burn"
+	"github.com/gpumedic/gpumedic/internal/probe"
 )
 
 const twoGPUs = `# gpumedic readings 1
@@ -59,7 +60,7 @@ func TestGPUsAndTheirProcessesOfAProbe(t *testing.T) {
 
 func TestLimitsComeFromProductAndLink(t *testing.T) {
 	o := &burn.Outcome{GPU: burn.Identity{PCI: "0000:10:00.0", Name: "NVIDIA H200"}, Begun: time.Unix(100, 0), Ended: time.Unix(200, 0)}
-	samples := []burn.Sample{{At: time.Unix(50, 0)}, {At: time.Unix(150, 0), Power: 600}, {At: time.Unix(250, 0)}}
+	samples := []probe.Sample{{At: time.Unix(50, 0)}, {At: time.Unix(150, 0), Power: 600}, {At: time.Unix(250, 0)}}
 	o.Watch = watchOf([]byte(twoGPUs), []byte(twoGPUs), samples, o)
 	if len(o.Watch.Samples) != 1 || o.Watch.Before["memory.total.mib"] != "143771" || o.Watch.After["index"] != "0" {
 		t.Errorf("%+v", o.Watch)

@@ -46,9 +46,9 @@ func TestLoadLeavesOutTheEnds(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var w Watch
 	for i := range 21 {
-		s := Sample{At: at.Add(time.Duration(i) * 250 * time.Millisecond), Power: 600, SMClock: 1800, Temperature: 60}
+		s := probe.Sample{At: at.Add(time.Duration(i) * 250 * time.Millisecond), Power: 600, SMClock: 1800, Temperature: 60}
 		if i < 2 || i > 18 {
-			s = Sample{At: s.At, Power: 80, SMClock: 300, Temperature: 30, Reasons: []string{"applications_clocks_setting"}}
+			s = probe.Sample{At: s.At, Power: 80, SMClock: 300, Temperature: 30, Reasons: []string{"applications_clocks_setting"}}
 		}
 		if i > 5 {
 			s.Reasons = append(s.Reasons, "sw_power_cap")
@@ -114,7 +114,7 @@ func TestDocumentOfAnOutcome(t *testing.T) {
 		Class:  &Class{Kind: ClassStuck, Bits: []int{5}, First: 0x10, Last: 0x20}, Done: true,
 		Watch: Watch{
 			Before: map[string]string{"memory.total.mib": "1024", "ecc.corrected.volatile.total": "0"}, After: map[string]string{"ecc.corrected.volatile.total": "4"},
-			Samples: []Sample{{Power: 400, SMClock: 1900, LinkGen: 5, LinkWidth: 16}},
+			Samples: []probe.Sample{{Power: 400, SMClock: 1900, LinkGen: 5, LinkWidth: 16}},
 		},
 	}
 	var b bytes.Buffer

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gpumedic/gpumedic/internal/probe"
 )
 
 // A Watch is what the driver's counters and sensors said of a GPU around its test, by the
@@ -13,22 +15,7 @@ import (
 type Watch struct {
 	Before  map[string]string `json:"before,omitempty"`
 	After   map[string]string `json:"after,omitempty"`
-	Samples []Sample          `json:"samples,omitempty"`
-}
-
-// A Sample is one look at the sensors while a test ran.
-type Sample struct {
-	At          time.Time `json:"at"`
-	Power       float64   `json:"power_w,omitempty"`
-	SMClock     int       `json:"sm_mhz,omitempty"`
-	MemoryClock int       `json:"memory_mhz,omitempty"`
-	Temperature int       `json:"gpu_c,omitempty"`
-	MemoryTemp  int       `json:"memory_c,omitempty"`
-	Reasons     []string  `json:"reasons,omitempty"` // clocks_event_reasons that were active
-	LinkGen     int       `json:"pcie_gen,omitempty"`
-	LinkWidth   int       `json:"pcie_width,omitempty"`
-	Corrected   uint64    `json:"ecc_corrected,omitempty"`
-	Uncorrected uint64    `json:"ecc_uncorrected,omitempty"`
+	Samples []probe.Sample    `json:"samples,omitempty"`
 }
 
 // counters are readings that only ever grow: what they grew by belongs to the test.
@@ -75,7 +62,7 @@ type Load struct {
 
 // Between is the load from one moment to another.
 func (w *Watch) Between(from, to time.Time) Load {
-	part := Watch{Samples: slices.DeleteFunc(slices.Clone(w.Samples), func(s Sample) bool { return s.At.Before(from) || s.At.After(to) })}
+	part := Watch{Samples: slices.DeleteFunc(slices.Clone(w.Samples), func(s probe.Sample) bool { return s.At.Before(from) || s.At.After(to) })}
 	return part.Load()
 }
 
@@ -86,7 +73,7 @@ func (w *Watch) Load() Load {
 	list := w.Samples
 	if len(list) > 0 {
 		from, to := list[0].At.Add(500*time.Millisecond), list[len(list)-1].At.Add(-500*time.Millisecond)
-		inner := slices.DeleteFunc(slices.Clone(list), func(s Sample) bool { return s.At.Before(from) || s.At.After(to) })
+		inner := slices.DeleteFunc(slices.Clone(list), func(s probe.Sample) bool { return s.At.Before(from) || s.At.After(to) })
 		if len(inner) > 0 {
 			list = inner
 		}

@@ -12,26 +12,11 @@ import (
 
 	"github.com/gpumedic/gpumedic/internal/child"
 	"github.com/gpumedic/gpumedic/internal/driver/nvml"
+	"github.com/gpumedic/gpumedic/internal/probe"
 )
 
 // TaskName is the name under which the program registers Task.
 const TaskName = "sensors"
-
-// A Sample is one look at one GPU, a line of JSON. What could not be read is missing.
-type Sample struct {
-	PCI         string    `json:"pci"`
-	At          time.Time `json:"at"`
-	Power       float64   `json:"power_w,omitempty"`
-	SMClock     uint32    `json:"sm_mhz,omitempty"`
-	MemoryClock uint32    `json:"memory_mhz,omitempty"`
-	Temperature int32     `json:"gpu_c,omitempty"`
-	MemoryTemp  int64     `json:"memory_c,omitempty"`
-	Reasons     []string  `json:"reasons,omitempty"`
-	LinkGen     uint32    `json:"pcie_gen,omitempty"`
-	LinkWidth   uint32    `json:"pcie_width,omitempty"`
-	Corrected   uint64    `json:"ecc_corrected,omitempty"`
-	Uncorrected uint64    `json:"ecc_uncorrected,omitempty"`
-}
 
 // Args are the task's arguments: how often, and the GPUs' addresses.
 func Args(every time.Duration, pcis []string) []string {
@@ -84,25 +69,33 @@ func Task(ctx context.Context, c *child.Context) error {
 }
 
 // look asks for each figure; one that a product does not have stays zero.
-func look(n *nvml.NVML, d nvml.Device, pci string) Sample {
-	s := Sample{PCI: pci, At: time.Now().UTC()}
+func look(n *nvml.NVML, d nvml.Device, pci string) probe.Sample {
+	s := probe.Sample{PCI: pci, At: time.Now().UTC()}
 	if mw, err := n.PowerUsage(d); err == nil {
 		s.Power = float64(mw) / 1000
 	}
-	s.SMClock, _ = n.Clock(d, nvml.ClockSM)
-	s.MemoryClock, _ = n.Clock(d, nvml.ClockMem)
-	s.Temperature, _ = n.Temperature(d)
+	s.SMClock = known(n.Clock(d, nvml.ClockSM))
+	s.MemoryClock = known(n.Clock(d, nvml.ClockMem))
+	s.Temperature = known(n.Temperature(d))
 	if v, err := n.Field(d, nvml.FieldMemoryTemp); err == nil && v.Available() {
-		s.MemoryTemp = v.Int()
+		s.MemoryTemp = int(v.Int())
 	}
 	if mask, err := n.EventReasons(d); err == nil {
 		s.Reasons = reasons(mask)
 	}
-	s.LinkGen, _ = n.PCIeGen(d)
-	s.LinkWidth, _ = n.PCIeWidth(d)
+	s.LinkGen = known(n.PCIeGen(d))
+	s.LinkWidth = known(n.PCIeWidth(d))
 	s.Corrected, _ = n.ECCTotal(d, nvml.ErrorCorrected, nvml.CounterVolatile)
 	s.Uncorrected, _ = n.ECCTotal(d, nvml.ErrorUncorrected, nvml.CounterVolatile)
 	return s
+}
+
+// known is a figure, 0 when it could not be read.
+func known[T uint32 | int32](v T, err error) int {
+	if err != nil {
+		return 0
+	}
+	return int(v)
 }
 
 // reasons are the bits by the names of docs/readings.md, but for the idle one.

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/gpumedic/gpumedic/internal/driver"
 )
 
 //go:embed testdata/libcuda.c
@@ -48,10 +50,10 @@ func compile(to, src string) error {
 
 // Main is for TestMain: it starts the test binary again with the library on its path and
 // gives the exit status, or returns ok = false when this is the second process already
-// (run the tests) or no library can be built (they will skip, see [Present]). others are
+// (run the tests) or no library can be built or loaded (they will skip, see [Present]). others are
 // further libraries, each as NAME=C FILE; they lie in the folder others below [Dir].
 func Main(others ...string) (status int, ok bool) {
-	if os.Getenv(marker) != "" || os.Getenv(RealGPU) != "" {
+	if !driver.Available || os.Getenv(marker) != "" || os.Getenv(RealGPU) != "" {
 		return 0, false
 	}
 	dir, err := os.MkdirTemp("", "cudafake")
