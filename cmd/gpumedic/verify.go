@@ -49,7 +49,7 @@ A check that could not be made is unknown, and unknown is not passed. The number
 of attempts after a repair is limited, so that a fault cannot be verified away.`,
 		Example: `  gpumedic verify 7
   gpumedic verify 7 --quiet-for 30m --close
-  gpumedic verify 7 --no-wait    # fail at once when it was not quiet long enough
+  gpumedic verify 7 --no-wait    # fail at once when not quiet long enough
 
 exit status: 0 passed, 2 failed, 3 unknown, 64 usage error`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.verify(cmd.Context(), &f, args) },
