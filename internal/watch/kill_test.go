@@ -88,16 +88,16 @@ func (r *receiver) text() string {
 // line once, opens every incident once and tells each once. GPUMEDIC_TEST_KILLS sets how
 // often (default 30).
 func TestKill(t *testing.T) {
-	kills := 30
+	kills, lines := 30, 40000
 	if n, err := strconv.Atoi(os.Getenv("GPUMEDIC_TEST_KILLS")); err == nil {
 		kills = n
 	}
 	if testing.Short() {
-		kills = 4
+		kills, lines = 4, 4000
 	}
 	dir := t.TempDir()
 	hook := newReceiver(t)
-	const gpus, lines = 6, 40000
+	const gpus = 6
 	r := &running{t: t, dir: dir, conf: testConfig(dir)}
 	var err error
 	if r.kmsg, err = os.Create(r.conf.Kernel.Path); err != nil {
@@ -136,6 +136,7 @@ func TestKill(t *testing.T) {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
+	defer p.Process.Kill() // a test that gives up leaves no daemon behind
 	count := func() (n int) {
 		for _, i := range r.incidents() {
 			n += i.Count
