@@ -55,15 +55,14 @@ func Judge(ctx context.Context, cat *catalog.Catalog, inputs []source.Input, o O
 	if o.Window > 0 && !o.Now.IsZero() {
 		read.Since = o.Now.Add(-o.Window)
 	}
+	if o.ExpectGPUs >= 0 && !o.Live {
+		read.Then = func(readings [][]section.Readings) []source.Input {
+			return []source.Input{source.FromBytes("expected", counted(o.ExpectGPUs, len(table(readings))))}
+		}
+	}
 	x, err := d.Examine(ctx, inputs, read)
 	if err != nil {
 		return nil, err
-	}
-	if o.ExpectGPUs >= 0 && !o.Live { // the count is known only now: judge again with it
-		inputs = append(inputs[:len(inputs):len(inputs)], source.FromBytes("expected", counted(o.ExpectGPUs, len(table(x.Readings)))))
-		if x, err = d.Examine(ctx, inputs, read); err != nil {
-			return nil, err
-		}
 	}
 	n := view(x)
 	seen := o.Only.IsZero() || only(n, o.Only)

@@ -24,6 +24,9 @@ type Options struct {
 	Lang         string
 	Since, Until time.Time
 	Progress     func(scan.Progress)
+	// Then gives further inputs that only the readings of the first tell, before anything
+	// is concluded: a stream is read once.
+	Then func([][]section.Readings) []source.Input
 }
 
 // Diagnoser reads inputs and concludes. It may be used for many runs, one at a time.
@@ -64,7 +67,13 @@ type Examination struct {
 func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Options) (*Examination, error) {
 	engine := make(chan *diagnose.Engine, 1)
 	go func() { engine <- diagnose.New(d.cat) }() // its rules are made ready while the inputs are read
-	res, err := d.scanner.Scan(ctx, inputs, scan.Options{Since: o.Since, Until: o.Until, Progress: o.Progress})
+	read := scan.Options{Since: o.Since, Until: o.Until, Progress: o.Progress}
+	res, err := d.scanner.Scan(ctx, inputs, read)
+	if err == nil && o.Then != nil {
+		var more scan.Result
+		more, err = d.scanner.Scan(ctx, o.Then(res.Readings), read)
+		res = joined(res, more)
+	}
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
@@ -86,6 +95,16 @@ func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Option
 		r.Verdict = gpumedic.VerdictUnknown // unknown is not healthy
 	}
 	return &Examination{r, signals, res.Readings}, nil
+}
+
+// joined sets the inputs of b behind those of a.
+func joined(a, b scan.Result) scan.Result {
+	for i := range b.Signals {
+		b.Signals[i].Order.Input += len(a.Inputs)
+	}
+	return scan.Result{
+		Inputs: append(a.Inputs, b.Inputs...), Signals: append(a.Signals, b.Signals...), Readings: append(a.Readings, b.Readings...),
+	}
 }
 
 // unreadable reports whether something of the inputs could not be read.
