@@ -24,13 +24,14 @@ var mayImport = map[string][]string{
 	"internal/layout": {},
 	"internal/lazyre": {},
 	"internal/topo":   {},
+	"internal/kmsg":   {},
 	"internal/child":  {},
 	"internal/driver": {},
 	"internal/probe":  {},
 	// replace writes files whole: reports, baselines, evidence packages.
 	"internal/replace": {},
 	// host reads the tables of driver branches and CUDA floors; the dates it is given.
-	"internal/probe/host":  {"catalog", "internal/probe", "internal/lazyre"},
+	"internal/probe/host":  {"catalog", "internal/kmsg", "internal/probe", "internal/lazyre"},
 	"internal/driver/nvml": {"internal/driver"},
 	// the GPU probe reads NVML, writes a document, and is itself the child's task.
 	"internal/probe/gpu":    {"internal/driver", "internal/driver/nvml", "internal/probe", "internal/child", "internal/lean"},
@@ -75,7 +76,7 @@ var mayImport = map[string][]string{
 	// webtest makes nodes for tests of the page with the engine and a store.
 	"internal/web/webtest": {"catalog", "internal/incident", "internal/incident/store", "internal/offline", "internal/report", "internal/source", "internal/web"},
 	// follow reads logs that go on; what stands in them is not its business.
-	"internal/follow": {},
+	"internal/follow": {"internal/kmsg"},
 	// lean gives back pages of the program's file.
 	"internal/lean": {},
 	// maintenance is a calendar; what was done is in the store.

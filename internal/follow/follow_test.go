@@ -64,7 +64,7 @@ func bootTree(t *testing.T, id string) string {
 	return proc
 }
 
-func kmsg(path, proc string) *Kmsg {
+func kmsgFile(path, proc string) *Kmsg {
 	now := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	return &Kmsg{Path: path, Proc: proc, Host: "n1", Quiet: time.Millisecond, Since: time.Hour,
 		Now: func() time.Time { return now }, Uptime: func() time.Duration { return 2 * time.Hour }}
@@ -88,7 +88,7 @@ func TestKmsg(t *testing.T) {
 	write(t, path, "6,0,1000000,-;too old to tell\n"+
 		"4,1,3700000000,-;NVRM: first\\x09tab\n SUBSYSTEM=pci\n"+
 		"30,2,7199000000,-;systemd[1]: Started\n4,3,7200000000,-;NVRM: last\n")
-	text, position := collect(t, kmsg(path, first), "", has("last"))
+	text, position := collect(t, kmsgFile(path, first), "", has("last"))
 	want := "2026-12-01T11:01:40.000000+00:00 n1 kernel: NVRM: first\ttab\n2026-12-01T11:59:59.000000+00:00 n1 systemd[1]: Started\n2026-12-01T12:00:00.000000+00:00 n1 kernel: NVRM: last\n"
 	if text != want {
 		t.Errorf("text %q", text)
@@ -96,14 +96,14 @@ func TestKmsg(t *testing.T) {
 	// A restart reads what is new, and counts what was overwritten.
 	write(t, path, "4,10,7200000001,-;NVRM: new\n")
 	lost := uint64(0)
-	text, position = collect(t, kmsg(path, first), position, func(s string, n uint64) bool { lost = n; return strings.Contains(s, "new") })
+	text, position = collect(t, kmsgFile(path, first), position, func(s string, n uint64) bool { lost = n; return strings.Contains(s, "new") })
 	if strings.Count(text, "\n") != 1 || lost != 6 {
 		t.Errorf("after a restart: %q, %d lost", text, lost)
 	}
 	// Another boot begins with other numbers.
 	second := filepath.Join(t.TempDir(), "kmsg")
 	write(t, second, "4,0,7100000000,-;NVRM: of the next boot\n")
-	text, next := collect(t, kmsg(second, bootTree(t, "b0071d00-0000-4000-8000-000000000002")), position, has("next boot"))
+	text, next := collect(t, kmsgFile(second, bootTree(t, "b0071d00-0000-4000-8000-000000000002")), position, has("next boot"))
 	if strings.Count(text, "\n") != 1 {
 		t.Errorf("after a reboot: %q", text)
 	}
@@ -120,7 +120,7 @@ func TestKmsgDevice(t *testing.T) {
 	}
 	defer f.Close()
 	mark := fmt.Sprintf("gpumedic-test %d: harmless line of a test", time.Now().UnixNano())
-	k := kmsg("/dev/kmsg", "/proc")
+	k := kmsgFile("/dev/kmsg", "/proc")
 	k.Now, k.Uptime = nil, nil
 	go func() {
 		time.Sleep(50 * time.Millisecond)
@@ -154,7 +154,7 @@ func TestKmsgPipe(t *testing.T) {
 			fmt.Fprintf(f, "ed %d\n", n)
 		}
 	}()
-	text, _ := collect(t, kmsg(path, bootTree(t, "b")), "", has("parted 2"))
+	text, _ := collect(t, kmsgFile(path, bootTree(t, "b")), "", has("parted 2"))
 	if strings.Count(text, "parted") != 3 {
 		t.Errorf("text %q", text)
 	}
@@ -277,17 +277,6 @@ func TestJournal(t *testing.T) {
 	if err := j.Run(t.Context(), "", make(chan Chunk)); err == nil || !strings.Contains(err.Error(), "No journal files") {
 		t.Errorf("error %v", err)
 	}
-}
-
-func FuzzKmsg(f *testing.F) {
-	f.Add([]byte("6,339,5140900,-;NVRM: text\\x09\n"))
-	f.Add([]byte(" SUBSYSTEM=pci\n"))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		r, ok := parseKmsg(line)
-		if ok && (r.seq < 0 || strings.ContainsAny(r.line(time.Time{}, "h"), "\x00\x1b") && !bytes.ContainsAny(line, "\x00\x1b")) {
-			t.Errorf("%q gives %+v", line, r)
-		}
-	})
 }
 
 func FuzzExport(f *testing.F) {

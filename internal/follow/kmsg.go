@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gpumedic/gpumedic/internal/kmsg"
 )
 
 // Kmsg follows the kernel's records.
@@ -136,26 +138,26 @@ func (r *kmsgReader) read(ctx context.Context, f *os.File) error {
 
 // record takes one line of the device: "6,339,5140900,-;text", or " KEY=value" below it.
 func (r *kmsgReader) record(ctx context.Context, line []byte) error {
-	rec, ok := parseKmsg(line)
+	rec, ok := kmsg.Parse(string(line))
 	if !ok {
 		return nil
 	}
 	if r.begun || r.at.Seq >= 0 {
 		switch {
-		case rec.seq <= r.at.Seq:
+		case rec.Seq <= r.at.Seq:
 			return nil // known
-		case rec.seq > r.at.Seq+1:
-			r.lost += uint64(rec.seq - r.at.Seq - 1)
+		case rec.Seq > r.at.Seq+1:
+			r.lost += uint64(rec.Seq - r.at.Seq - 1)
 		}
 	}
 	r.begun = true
-	r.at.Seq, r.at.Usec = rec.seq, rec.usec
+	r.at.Seq, r.at.Usec = rec.Seq, rec.Usec
 	now := r.k.now()
-	at := now.Add(time.Duration(rec.usec)*time.Microsecond - r.k.uptime())
+	at := now.Add(time.Duration(rec.Usec)*time.Microsecond - r.k.uptime())
 	if r.fresh && r.k.Since > 0 && now.Sub(at) > r.k.Since {
 		return nil
 	}
-	text := rec.line(at, r.k.Host)
+	text := rec.Line(at, r.k.Host)
 	if r.k.Line != nil {
 		r.k.Line(text)
 	}
@@ -186,66 +188,4 @@ func (k *Kmsg) uptime() time.Duration {
 		return k.Uptime()
 	}
 	return monotonic()
-}
-
-type kmsgRecord struct {
-	facility int
-	seq      int64
-	usec     int64
-	text     string
-}
-
-func parseKmsg(line []byte) (kmsgRecord, bool) {
-	head, text, ok := strings.Cut(strings.TrimRight(string(line), "\n"), ";")
-	if !ok || head == "" || head[0] == ' ' {
-		return kmsgRecord{}, false
-	}
-	f := strings.Split(head, ",")
-	if len(f) < 3 {
-		return kmsgRecord{}, false
-	}
-	pri, err1 := strconv.ParseUint(f[0], 10, 16)
-	seq, err2 := strconv.ParseInt(f[1], 10, 62)
-	usec, err3 := strconv.ParseInt(f[2], 10, 53)
-	if err1 != nil || err2 != nil || err3 != nil || seq < 0 || usec < 0 {
-		return kmsgRecord{}, false
-	}
-	return kmsgRecord{int(pri >> 3), seq, usec, unescape(text)}, true
-}
-
-// line writes a record as a log line. Who wrote it is the kernel only where the kernel
-// says so: any program may write to /dev/kmsg.
-func (r *kmsgRecord) line(at time.Time, host string) string {
-	var b strings.Builder
-	b.WriteString(at.UTC().Format("2006-01-02T15:04:05.000000-07:00"))
-	b.WriteByte(' ')
-	b.WriteString(host)
-	b.WriteByte(' ')
-	if r.facility == 0 {
-		b.WriteString("kernel: ")
-	}
-	b.WriteString(r.text)
-	return b.String()
-}
-
-// unescape undoes \x09 and the like; what would move a terminal becomes a blank.
-func unescape(s string) string {
-	if !strings.Contains(s, `\x`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) && s[i+1] == 'x' {
-			if n, err := strconv.ParseUint(s[i+2:i+4], 16, 8); err == nil {
-				if n < ' ' && n != '\t' || n == 0x7f {
-					n = ' '
-				}
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

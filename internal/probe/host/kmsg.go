@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gpumedic/gpumedic/internal/kmsg"
 )
 
 const maxLog = 64 << 20
@@ -98,74 +99,24 @@ func (h *prober) records(raw []byte) (text []byte, lost uint64) {
 	var b bytes.Buffer
 	first := true
 	for line := range bytes.Lines(raw) {
-		r, ok := parseRecord(strings.TrimRight(string(line), "\n"))
+		r, ok := kmsg.Parse(string(line))
 		if !ok {
 			continue // a dictionary line " SUBSYSTEM=pci", or damage
 		}
 		if first {
-			lost, first = r.seq, false
+			lost, first = uint64(r.Seq), false
 		}
 		writeRecord(&b, r, boot, host)
 	}
 	return b.Bytes(), lost
 }
 
-func writeRecord(b *bytes.Buffer, r record, boot time.Time, host string) {
+// writeRecord writes a record as the kernel's log has it, or, where the time of the boot is
+// not known, as dmesg does.
+func writeRecord(b *bytes.Buffer, r kmsg.Record, boot time.Time, host string) {
 	if boot.IsZero() {
-		fmt.Fprintf(b, "[%5d.%06d] ", r.usec/1e6, r.usec%1e6)
-	} else {
-		t := boot.Add(time.Duration(r.usec) * time.Microsecond)
-		b.WriteString(t.UTC().Format("2006-01-02T15:04:05.000000-07:00") + " " + host + " ")
-		if r.facility == 0 {
-			b.WriteString("kernel: ")
-		}
+		fmt.Fprintf(b, "[%5d.%06d] %s\n", r.Usec/1e6, r.Usec%1e6, r.Text)
+		return
 	}
-	b.WriteString(r.text + "\n")
-}
-
-// A record of /dev/kmsg: "6,339,5140900,-;text", level and facility in the first number.
-type record struct {
-	facility, level int
-	seq, usec       uint64
-	text            string
-}
-
-func parseRecord(line string) (record, bool) {
-	head, text, ok := strings.Cut(line, ";")
-	if !ok || line == "" || line[0] == ' ' {
-		return record{}, false
-	}
-	f := strings.Split(head, ",")
-	if len(f) < 3 {
-		return record{}, false
-	}
-	pri, err1 := strconv.ParseUint(f[0], 10, 16)
-	seq, err2 := strconv.ParseUint(f[1], 10, 64)
-	usec, err3 := strconv.ParseUint(f[2], 10, 53)
-	if errors.Join(err1, err2, err3) != nil {
-		return record{}, false
-	}
-	return record{int(pri >> 3), int(pri & 7), seq, usec, unescape(text)}, true
-}
-
-// unescape undoes \x09 and the like; what would move a terminal becomes a blank.
-func unescape(s string) string {
-	if !strings.Contains(s, `\x`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) && s[i+1] == 'x' {
-			if n, err := strconv.ParseUint(s[i+2:i+4], 16, 8); err == nil {
-				if n < ' ' && n != '\t' || n == 0x7f {
-					n = ' '
-				}
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
+	b.WriteString(r.Line(boot.Add(time.Duration(r.Usec)*time.Microsecond), host) + "\n")
 }

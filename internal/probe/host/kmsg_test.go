@@ -19,9 +19,9 @@ import (
 	"github.com/gpumedic/gpumedic/internal/source"
 )
 
-// kmsg is what /dev/kmsg gives on a node that lost a GPU; the first number of each
+// kmsgRecords is what /dev/kmsg gives on a node that lost a GPU; the first number of each
 // record is facility times eight plus level.
-const kmsg = `6,0,0,-;Linux version 6.8.0-79-generic (buildd@x) #79-Ubuntu SMP
+const kmsgRecords = `6,0,0,-;Linux version 6.8.0-79-generic (buildd@x) #79-Ubuntu SMP
 6,812,5140900,-;nvidia 0000:1b:00.0: enabling device (0140 -> 0142)
  SUBSYSTEM=pci
  DEVICE=+pci:0000:1b:00.0
@@ -43,7 +43,7 @@ func kernelTree(t *testing.T, log string) string {
 }
 
 func TestKernelLog(t *testing.T) {
-	log, err := KernelLog(t.Context(), kernelTree(t, kmsg))
+	log, err := KernelLog(t.Context(), kernelTree(t, kmsgRecords))
 	must(t, err)
 	want := []string{
 		"2025-12-01T00:00:00.000000+00:00 gpu-node-7 kernel: Linux version",
@@ -65,7 +65,7 @@ func TestKernelLog(t *testing.T) {
 
 // TestKernelLogIsRead: the scan reads the lines as the kernel's own, with their time.
 func TestKernelLogIsRead(t *testing.T) {
-	log, err := KernelLog(t.Context(), kernelTree(t, kmsg))
+	log, err := KernelLog(t.Context(), kernelTree(t, kmsgRecords))
 	must(t, err)
 	r := diagnose(t, map[string][]byte{"kernel.log": log})
 	if len(r.Findings) == 0 || r.Findings[0].Fault != "gpu-fell-off-bus" || r.Findings[0].Subject.GPU.PCI != "0000:1b:00.0" {
@@ -75,7 +75,7 @@ func TestKernelLogIsRead(t *testing.T) {
 		t.Errorf("first seen %v", r.Findings[0].FirstSeen)
 	}
 	// A program that writes the same words to the kernel's log is not the kernel.
-	fake := strings.Replace(kmsg, "4,90212,86400250100,-;", "14,90212,86400250100,-;logger[7]: ", 1)
+	fake := strings.Replace(kmsgRecords, "4,90212,86400250100,-;", "14,90212,86400250100,-;logger[7]: ", 1)
 	log, err = KernelLog(t.Context(), kernelTree(t, fake))
 	must(t, err)
 	for _, f := range diagnose(t, map[string][]byte{"kernel.log": log}).Findings {
@@ -87,13 +87,13 @@ func TestKernelLogIsRead(t *testing.T) {
 
 func TestKernelLogFallsBack(t *testing.T) {
 	journal := "2025-12-01T00:00:00.000000+0000 gpu-node-7 kernel: Linux version 6.8\n"
-	lost := strings.Replace(kmsg, "6,0,0,-;", "6,400,0,-;", 1)
+	lost := strings.Replace(kmsgRecords, "6,0,0,-;", "6,400,0,-;", 1)
 	for _, c := range []struct {
 		name, kmsg string
 		exec       map[string]string
 		want, err  string
 	}{
-		{name: "complete: no program is asked", kmsg: kmsg, exec: map[string]string{"journalctl": strings.Repeat(journal, 50)}, want: "2025-12-01T00:00:00.000000+00:00 gpu-node-7 kernel: Linux version"},
+		{name: "complete: no program is asked", kmsg: kmsgRecords, exec: map[string]string{"journalctl": strings.Repeat(journal, 50)}, want: "2025-12-01T00:00:00.000000+00:00 gpu-node-7 kernel: Linux version"},
 		{name: "the journal has more", kmsg: lost, exec: map[string]string{"journalctl": strings.Repeat(journal, 50)}, want: journal},
 		{name: "the journal has less", kmsg: lost, exec: map[string]string{"journalctl": journal}, want: "-- 400 earlier records are no longer in the kernel's buffer --\n2025"},
 		{name: "refused, journal", exec: map[string]string{"journalctl": journal}, want: journal},

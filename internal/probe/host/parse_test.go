@@ -102,21 +102,6 @@ func TestStat(t *testing.T) {
 	}
 }
 
-func TestKmsgRecord(t *testing.T) {
-	r, ok := parseRecord(`4,1234,98765432,-,caller=T77;NVRM: Xid (PCI:0000:3b:00): 79, pid='\x3cunknown\x3e'`)
-	if !ok || r.facility != 0 || r.level != 4 || r.seq != 1234 || r.usec != 98765432 || !strings.HasSuffix(r.text, "pid='<unknown>'") {
-		t.Errorf("%+v %v", r, ok)
-	}
-	if r, ok := parseRecord("30,9,1,-;systemd[1]: Reloading."); !ok || r.facility != 3 {
-		t.Errorf("%+v %v", r, ok)
-	}
-	for _, bad := range []string{"", " SUBSYSTEM=pci", "x,1,2,-;y", "4,1;y", "4,1,2,-", `4,-1,2,-;y`} {
-		if r, ok := parseRecord(bad); ok {
-			t.Errorf("%q: %+v", bad, r)
-		}
-	}
-}
-
 func TestAllowsNVIDIA(t *testing.T) {
 	for in, want := range map[string]bool{
 		"a *:* rwm":                       true,
