@@ -66,18 +66,25 @@ func Judge(ctx context.Context, cat *catalog.Catalog, inputs []source.Input, o O
 	}
 	n := view(x)
 	seen := o.Only.IsZero() || only(n, o.Only)
-	n.Status = status(n, o)
+	conclude(n, o)
 	if !seen {
 		n.Status = max(n.Status, gpumedic.ExitUnknown)
+		n.Verdict = verdict(n.Status)
 		n.Notes = append(n.Notes, fmt.Sprintf(lang.Pick(o.Lang, "%s was not seen: this is the whole node", "未见 %s：以下是整个节点的结果"), o.Only))
 	}
+	return n, nil
+}
+
+// conclude fills in what follows from the findings: the status, the state of each row, and
+// which findings leave the node fit.
+func conclude(n *report.Node, o Options) {
+	n.Status = status(n, o)
 	n.Verdict = verdict(n.Status)
 	mark(n, o.Live)
 	n.Mild = map[int]bool{}
 	for i := range n.Findings {
 		n.Mild[i] = Weight(&n.Findings[i], o.Live) != gpumedic.ExitFault
 	}
-	return n, nil
 }
 
 // view is the report with the table and what could not be read.

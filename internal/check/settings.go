@@ -9,15 +9,8 @@ import (
 // AddSettings adds what the environment's settings do wrong. What no fault of the catalog
 // names is a note: it weighs on the status all the same.
 func AddSettings(n *report.Node, r *lint.Result) {
-	worst := gpumedic.ExitHealthy
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		switch f.Level {
-		case lint.LevelError:
-			worst = gpumedic.ExitFault
-		case lint.LevelWarning:
-			worst = max(worst, gpumedic.ExitWarning)
-		}
 		if f.Fault != "" {
 			n.Findings = append(n.Findings, f.Report())
 			n.Mild[len(n.Findings)-1] = f.Level != lint.LevelError
@@ -25,8 +18,8 @@ func AddSettings(n *report.Node, r *lint.Result) {
 		}
 		n.Notes = append(n.Notes, f.Name+"="+f.Value+": "+f.Message)
 	}
-	if worst == gpumedic.ExitFault || n.Status == gpumedic.ExitHealthy {
-		n.Status = worst
+	if s := r.ExitStatus(); s == gpumedic.ExitFault || n.Status == gpumedic.ExitHealthy {
+		n.Status = s
 	}
 	n.Verdict = verdict(n.Status)
 }

@@ -12,13 +12,7 @@ import (
 func Standing(r *gpumedic.Report, readings []section.Readings) *report.Node {
 	r.Inputs = []gpumedic.InputInfo{{Name: "readings", Kind: "readings", Lines: len(readings), Problems: []string{}}}
 	n := view(&offline.Examination{Report: r, Signals: len(readings), Readings: [][]section.Readings{readings}})
-	n.Status = status(n, Options{ExpectGPUs: -1, Live: true})
-	n.Verdict = verdict(n.Status)
-	mark(n, true)
-	n.Mild = map[int]bool{}
-	for i := range n.Findings {
-		n.Mild[i] = Weight(&n.Findings[i], true) != gpumedic.ExitFault
-	}
+	conclude(n, Options{ExpectGPUs: -1, Live: true})
 	return n
 }
 
