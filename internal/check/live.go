@@ -35,7 +35,8 @@ type CollectOptions struct {
 	Quick      bool
 	ExpectGPUs int // negative: nobody said
 	Baseline   *Baseline
-	// Call bounds one driver call, Total the whole conversation with the driver.
+	// Call bounds one driver call, Total the whole conversation with the driver; zero
+	// means no bound.
 	Call, Total time.Duration
 	Runner      *child.Runner
 	Host        host.Options
@@ -52,23 +53,26 @@ func Collect(ctx context.Context, o CollectOptions) *Snapshot {
 	w.Value("timestamp", o.Now.UTC().Format(time.RFC3339))
 	writeExpected(w, o.ExpectGPUs, o.Baseline)
 
-	kernel := make(chan []byte, 1)
-	go func() { kernel <- kernelLog(ctx, o.Host.Root) }()
 	gpus := make(chan []byte, 1)
 	go func() { gpus <- readGPUs(ctx, o) }()
 	h := o.Host
 	h.Quick, h.Now, h.Exec = o.Quick, o.Now, host.Command
-	if err := host.Probe(ctx, w, h); err != nil {
-		w.Subject("node", "")
-		w.Unknown("host.status", "unknown error", err.Error())
-	}
-	doc.Write(<-gpus)
 	docs := map[string][]byte{}
 	if o.Raw {
 		docs = host.Record(ctx, h)
-		delete(docs, "host.readings") // in the document already
+		doc.Write(docs[host.RecordedReadings])
+		delete(docs, host.RecordedReadings)
+	} else {
+		kernel := make(chan []byte, 1)
+		go func() { kernel <- kernelLog(ctx, o.Host.Root) }()
+		if err := host.Probe(ctx, w, h); err != nil {
+			w.Subject("node", "")
+			w.Unknown("host.status", "unknown error", err.Error())
+		}
+		docs[KernelName] = <-kernel
 	}
-	if docs[KernelName] = <-kernel; docs[KernelName] == nil {
+	doc.Write(<-gpus)
+	if docs[KernelName] == nil {
 		delete(docs, KernelName)
 		w.Subject("node", "")
 		w.Absent("kernel.log", "the kernel log was not read: root can, and members of adm or systemd-journal")
@@ -99,7 +103,11 @@ func readGPUs(ctx context.Context, o CollectOptions) []byte {
 	}
 	begun := time.Now()
 	for hangs := 0; ; hangs++ {
-		stuck, err := o.Runner.Run(ctx, child.Options{Task: gpu.TaskName, Args: args, Call: o.Call, Total: o.Total - time.Since(begun), Out: &out})
+		left := o.Total
+		if left > 0 { // zero would mean no bound at all
+			left = max(left-time.Since(begun), time.Millisecond)
+		}
+		stuck, err := o.Runner.Run(ctx, child.Options{Task: gpu.TaskName, Args: args, Call: o.Call, Total: left, Out: &out})
 		if err == nil {
 			return out.Bytes()
 		}
@@ -115,7 +123,7 @@ func readGPUs(ctx context.Context, o CollectOptions) []byte {
 		}
 		gpu.Timeout(w, stuck)
 		at := gpu.Where(stuck)
-		if at == "" || stuck.Unkillable || hangs+1 == maxHangs || time.Since(begun) >= o.Total {
+		if at == "" || stuck.Unkillable || hangs+1 == maxHangs || o.Total > 0 && time.Since(begun) >= o.Total {
 			return out.Bytes()
 		}
 		args = append(args[:1:1], at)

@@ -8,6 +8,9 @@ import (
 	"github.com/gpumedic/gpumedic/internal/probe"
 )
 
+// RecordedReadings is the name of the readings document in a record.
+const RecordedReadings = "host.readings"
+
 // Record gives the raw material worth keeping with a ticket, by file name: the readings,
 // the kernel log and what the usual tools print. What is not there is left out.
 func Record(ctx context.Context, o Options) map[string][]byte {
@@ -18,8 +21,12 @@ func Record(ctx context.Context, o Options) map[string][]byte {
 		}
 	}
 	var doc bytes.Buffer
-	err := Probe(ctx, probe.NewWriter(&doc), o)
-	keep("host.readings", doc.Bytes(), err)
+	w := probe.NewWriter(&doc)
+	if err := Probe(ctx, w, o); err != nil { // what was read before stays
+		w.Subject("node", "")
+		w.Unknown("host.status", "unknown error", err.Error())
+	}
+	keep(RecordedReadings, doc.Bytes(), w.Err())
 	log, err := kernelLog(ctx, o)
 	keep("kernel.log", log, err)
 
