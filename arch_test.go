@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	// texts of incidents from show. It judges nothing and never imports the daemon.
 	"internal/web": {"catalog", "internal/incident", "internal/incident/show", "internal/incident/store", "internal/lang", "internal/report"},
 	// webtest makes nodes for tests of the page with the engine and a store.
-	"internal/web/webtest": {"catalog", "internal/incident", "internal/incident/store", "internal/offline", "internal/report", "internal/source", "internal/web"},
+	"internal/web/webtest": {"catalog", "internal/incident", "internal/incident/store", "internal/maintenance", "internal/offline", "internal/report", "internal/source", "internal/web"},
 	// follow reads logs that go on; what stands in them is not its business.
 	"internal/follow": {"internal/kmsg"},
 	// lean gives back pages of the program's file.

@@ -95,20 +95,12 @@ type Source struct {
 	BlindZH string `json:"blind_zh,omitempty"`
 }
 
-// States of a maintenance item.
-const (
-	MaintenanceOK      = "ok"
-	MaintenanceSoon    = "soon"
-	MaintenanceOverdue = "overdue"
-	MaintenanceNever   = "never" // not known to have been done
-)
-
 // Maintenance is one item of the calendar.
 type Maintenance struct {
 	ID         string    `json:"id"`
 	Title      string    `json:"title"`
 	TitleZH    string    `json:"title_zh,omitempty"`
-	State      string    `json:"state"` // ok, soon, overdue, never
+	State      string    `json:"state"` // one of package maintenance: ok, soon, overdue, never
 	Every      int       `json:"every_days"`
 	Done       time.Time `json:"done,omitzero"`
 	Due        time.Time `json:"due,omitzero"`

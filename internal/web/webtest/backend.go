@@ -7,6 +7,7 @@ import (
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
+	"github.com/gpumedic/gpumedic/internal/maintenance"
 	"github.com/gpumedic/gpumedic/internal/web"
 )
 
@@ -131,10 +132,10 @@ func feeds(now time.Time) []web.Source {
 func calendar(now time.Time) []web.Maintenance {
 	day := 24 * time.Hour
 	return []web.Maintenance{
-		{ID: "memtest", Title: "memory test of every GPU", TitleZH: "逐卡显存测试", State: web.MaintenanceOverdue, Every: 30, Done: now.Add(-41 * day), Due: now.Add(-11 * day), Who: incident.Self,
+		{ID: "memtest", Title: "memory test of every GPU", TitleZH: "逐卡显存测试", State: maintenance.Overdue, Every: 30, Done: now.Add(-41 * day), Due: now.Add(-11 * day), Who: incident.Self,
 			Evidence: "gpumedic memtest passed on 8 GPUs", EvidenceZH: "8 块 GPU 的 gpumedic memtest 均通过", Command: "gpumedic memtest --all", Why: "finds cells that go bad before a job does", WhyZH: "在作业之前发现变坏的显存单元"},
-		{ID: "driver", Title: "driver review", TitleZH: "驱动版本评审", State: web.MaintenanceSoon, Every: 90, Done: now.Add(-85 * day), Due: now.Add(5 * day), Who: "wang", Evidence: "570.133 → 580.95.05"},
-		{ID: "firmware", Title: "firmware review", TitleZH: "固件评审", State: web.MaintenanceOK, Every: 180, Done: now.Add(-20 * day), Due: now.Add(160 * day), Who: "wang"},
-		{ID: "cooling", Title: "dust, fans and coolant", TitleZH: "除尘、风扇与冷却液", State: web.MaintenanceNever, Every: 90},
+		{ID: "driver", Title: "driver review", TitleZH: "驱动版本评审", State: maintenance.Soon, Every: 90, Done: now.Add(-85 * day), Due: now.Add(5 * day), Who: "wang", Evidence: "570.133 → 580.95.05"},
+		{ID: "firmware", Title: "firmware review", TitleZH: "固件评审", State: maintenance.OK, Every: 180, Done: now.Add(-20 * day), Due: now.Add(160 * day), Who: "wang"},
+		{ID: "cooling", Title: "dust, fans and coolant", TitleZH: "除尘、风扇与冷却液", State: maintenance.Never, Every: 90},
 	}
 }
