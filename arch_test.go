@@ -34,11 +34,13 @@ var mayImport = map[string][]string{
 	"internal/probe/host":  {"catalog", "internal/kmsg", "internal/probe", "internal/lazyre"},
 	"internal/driver/nvml": {"internal/driver"},
 	// the GPU probe reads NVML, writes a document, and is itself the child's task.
-	"internal/probe/gpu":    {"internal/driver", "internal/driver/nvml", "internal/probe", "internal/child", "internal/lean"},
-	"internal/frame":        {"internal/lazyre"},
-	"internal/source":       {"internal/lazyre"},
-	"internal/scan/literal": {},
-	"internal/scan/section": {"catalog", "internal/lazyre"},
+	"internal/probe/gpu": {"internal/driver", "internal/driver/nvml", "internal/probe", "internal/child", "internal/lean"},
+	"internal/frame":     {"internal/lazyre"},
+	"internal/source":    {"internal/lazyre"},
+	// sourcetest packs inputs for tests.
+	"internal/source/sourcetest": {},
+	"internal/scan/literal":      {},
+	"internal/scan/section":      {"catalog", "internal/lazyre"},
 	// scan follows tracebacks and reads flight-recorder dumps as it meets them.
 	"internal/scan":           {"catalog", "internal/source", "internal/frame", "internal/scan/literal", "internal/scan/section", "internal/scan/traceback", "internal/flight", "internal/lazyre", "internal/series"},
 	"internal/scan/traceback": {"internal/lazyre"},

@@ -17,9 +17,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
-	"github.com/ulikunitz/xz"
+	"github.com/gpumedic/gpumedic/internal/source/sourcetest"
 )
 
 // What people and broken disks give a program that reads files: each case says what must
@@ -215,27 +213,7 @@ func bomb(first string) []byte {
 
 func packed(t *testing.T, form string) []byte {
 	t.Helper()
-	var out bytes.Buffer
-	var w io.WriteCloser
-	var err error
-	switch form {
-	case "gzip":
-		w = gzip.NewWriter(&out)
-	case "zstd":
-		w, err = zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1))
-	case "xz":
-		w, err = xz.NewWriter(&out)
-	case "lz4":
-		z := lz4.NewWriter(&out)
-		err, w = z.Apply(lz4.BlockSizeOption(lz4.Block64Kb)), z
-	}
-	if err == nil {
-		_, err = w.Write(faulty(20_000))
-	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return sourcetest.Pack(t, form, faulty(20_000))
 }
 
 // bzipped needs the program: Go has no writer for it.
