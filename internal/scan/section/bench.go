@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lazyre"
 )
 
@@ -32,7 +33,7 @@ var (
 
 func parseBandwidthTest(c *cursor) ([]Readings, int) {
 	b := newSet("bandwidthTest")
-	way, scale := "", 1.0
+	way, unit := "", "GB"
 	largest := map[string]float64{}
 	figure := func(way, text, unit string, size string, i int, raw string) {
 		n, err := strconv.ParseFloat(size, 64)
@@ -47,48 +48,33 @@ func parseBandwidthTest(c *cursor) ([]Readings, int) {
 		delete(b.Values, key)
 		b.put(key, strconv.FormatFloat(v, 'f', -1, 64), i, raw)
 	}
-	blanks, end := 0, 0
-	for i, text := range c.from(0) {
+	end := c.report(3, func(text string, i int, raw string, _ bool) bool {
 		t := strings.TrimSpace(text)
-		if t == "" {
-			if blanks++; blanks > 3 {
-				break
-			}
-			continue
-		}
 		m := benchLine.FindStringSubmatch(t)
 		switch {
 		case m != nil:
-			figure(directions[m[1]], m[2], m[3], m[4], i, c.raw(i))
+			figure(directions[m[1]], m[2], m[3], m[4], i, raw)
 		case benchGPU.MatchString(t):
 			g := benchGPU.FindStringSubmatch(t)
-			b.put("index", g[1], i, c.raw(i))
-			b.put("name", g[2], i, c.raw(i))
+			b.put("index", g[1], i, raw)
+			b.put("name", g[2], i, raw)
 		case benchHead.MatchString(t):
-			way, scale = directions[benchHead.FindStringSubmatch(t)[1]], 1
+			way, unit = directions[benchHead.FindStringSubmatch(t)[1]], "GB"
 		case benchUnit.MatchString(t):
-			if benchUnit.FindStringSubmatch(t)[1] == "MB" {
-				scale = 1000
-			}
+			unit = benchUnit.FindStringSubmatch(t)[1]
 		case way != "" && benchRow.MatchString(t):
 			r := benchRow.FindStringSubmatch(t)
-			unit := "GB"
-			if scale == 1000 {
-				unit = "MB"
-			}
-			figure(way, r[2], unit, r[1], i, c.raw(i))
+			figure(way, r[2], unit, r[1], i, raw)
 		case strings.HasPrefix(t, "[CUDA Bandwidth Test]"):
-			if i > 0 {
-				return built([]*builder{b}), end // the next run
-			}
+			return i == 0 // else the next run
 		case strings.HasPrefix(t, "Running on"), strings.HasSuffix(t, "Mode"), strings.Trim(t, ".") == "",
 			strings.HasPrefix(t, "PINNED"), strings.HasPrefix(t, "PAGEABLE"), strings.HasPrefix(t, "Transfer Size"),
 			strings.HasPrefix(t, "Result = "), strings.HasPrefix(t, "NOTE:"):
 		default:
-			return built([]*builder{b}), endIf(!b.empty(), end)
+			return false
 		}
-		blanks, end = 0, i+1
-	}
+		return true
+	})
 	return built([]*builder{b}), endIf(!b.empty(), end)
 }
 
@@ -209,41 +195,31 @@ var (
 
 func parseNCCLTests(c *cursor) ([]Readings, int) {
 	b := newSet("nccl-tests")
-	validated, wrong := false, -1.0
-	blanks, end := 0, 0
-	for i, text := range c.from(0) {
+	validated, wrong, over := false, -1.0, false
+	end := c.report(3, func(text string, i int, raw string, _ bool) bool {
 		t := strings.TrimSpace(text)
-		if t == "" {
-			if blanks++; blanks > 3 {
-				break
-			}
-			continue
-		}
 		switch {
+		case over:
+			return false
 		case i == 0:
 			m := ncclValidation.FindStringSubmatch(t)
 			validated = m != nil && m[1] == "1"
-			b.put("bench.validated", map[bool]string{true: "yes", false: "no"}[validated], i, c.raw(i))
+			b.put("bench.validated", gpumedic.YesNo(validated), i, raw)
 		case ncclAverage.MatchString(t):
-			b.put("bandwidth.bus.gbs", ncclAverage.FindStringSubmatch(t)[1], i, c.raw(i))
-			end = i + 1
-			return built([]*builder{b}), end
+			b.put("bandwidth.bus.gbs", ncclAverage.FindStringSubmatch(t)[1], i, raw)
+			over = true
 		case strings.HasPrefix(t, "#"), strings.HasPrefix(t, "NCCL version"), strings.Contains(t, "NCCL INFO"), strings.Contains(t, "NCCL WARN"):
 		case ncclRow.MatchString(t):
-			n := ncclWrong(strings.Fields(t))
-			if n > wrong && validated {
+			if n := ncclWrong(strings.Fields(t)); n > wrong && validated {
 				wrong = n
 				delete(b.Values, "bench.wrong")
-				b.put("bench.wrong", strconv.FormatFloat(n, 'f', -1, 64), i, c.raw(i))
+				b.put("bench.wrong", strconv.FormatFloat(n, 'f', -1, 64), i, raw)
 			}
 		default:
-			if end == 0 {
-				end = i
-			}
-			return built([]*builder{b}), end
+			return false
 		}
-		blanks, end = 0, i+1
-	}
+		return true
+	})
 	return built([]*builder{b}), end
 }
 
