@@ -5,6 +5,8 @@ package literal
 // There are no kernels for this machine: the loops in Go do.
 const vectors = false
 
-func probeFilter(*filter, []byte, *[stretch / 4]int32) (n, done int) { return 0, 0 }
+func probeFilter(*filter, []byte, *strideList, *strideList) (nwide, nlong, done int) {
+	return 0, 0, 0
+}
 
-func (t *teddy) probe([]byte, *[stretch]int32) (n, done int) { return 0, 0 }
+func (t *teddy) probe([]byte, bool, *teddyList) (n, done int) { return 0, 0 }

@@ -22,6 +22,7 @@ func newShort(c class, lits []entry, ids []int32, vectors bool) *short {
 	s := &short{table: newTable(c, lits, ids, froms)}
 	if vectors && c == teddyClass {
 		s.teddy = newTeddy(lits, ids, froms)
+		s.fillSeats(1)
 	}
 	for i := range s.slots {
 		if g := s.slots[i].gram; g != 0 {
@@ -87,16 +88,15 @@ func (s *short) findAll(dst []Hit, b []byte, lits []entry) ([]Hit, int) {
 
 // findVector lets the kernel say where to look, and returns where that ended.
 func (s *short) findVector(dst []Hit, b []byte, lits []entry) ([]Hit, int) {
-	var found [stretch]int32
+	var found teddyList
 	i, n, done := 0, 0, stretch
 	for done == stretch {
-		n, done = s.teddy.probe(b[i:], &found)
-		for _, at := range found[:n] {
-			at := i + int(at)
-			g := binary.LittleEndian.Uint32(b[at:]) | foldBits
-			dst = s.verify(dst, b, at, uint64(g)&s.mask, lits)
+		n, done = s.teddy.probe(b[i:], i == 0, &found)
+		n = s.sift(found[:n], b, i)
+		for _, p := range found[:n] {
+			dst = s.verifyAt(dst, b, i+int(p), lits)
 		}
 		i += done
 	}
-	return dst, i
+	return dst, max(0, i-(teddyWindow-1)) // a window may go on behind
 }

@@ -51,6 +51,10 @@ func newStride(lits []entry, wide, long []int32, vectors bool) *stride {
 	s := &stride{vector: vectors}
 	s.wide = newTable(wideClass, lits, wide, rarestOf(lits, wide, wideClass))
 	s.long = newTable(longClass, lits, long, rarestOf(lits, long, longClass))
+	if vectors {
+		s.wide.fillSeats(1)
+		s.long.fillSeats(4)
+	}
 	for i := range s.wide.slots {
 		if g := s.wide.slots[i].gram; g != 0 {
 			s.filter.addWide(g)
@@ -93,15 +97,29 @@ func (s *stride) verify(dst []Hit, b []byte, i int, g uint64, lits []entry) []Hi
 // stack, and the text is still in the first-level cache when they are looked at.
 const stretch = 8 << 10
 
+// Lists of places, with room for those that a kernel writes in vain.
+type (
+	strideList [stretch/4 + 8]int32
+	teddyList  [stretch + 4]int32
+)
+
 // findVector lets the kernel say where to look, and returns where that ended.
 func (s *stride) findVector(dst []Hit, b []byte, lits []entry) ([]Hit, int) {
-	var found [stretch / 4]int32
-	i, n, done := 0, 0, stretch
+	var wide, long strideList
+	i, done := 0, stretch
 	for done == stretch {
-		n, done = probeFilter(&s.filter, b[i:], &found)
-		for _, at := range found[:n] {
-			at := i + int(at)
-			dst = s.verify(dst, b, at, binary.LittleEndian.Uint64(b[at:])|foldBits<<32|foldBits, lits)
+		var nw, nl int
+		nw, nl, done = probeFilter(&s.filter, b[i:], &wide, &long)
+		nw, nl = s.wide.sift(wide[:nw], b, i), s.long.sift4(long[:nl], b, i)
+		l := 0
+		for _, p := range wide[:nw] {
+			for ; l < nl && long[l] <= p; l++ { // in order, as far as it goes
+				dst = s.long.verifyAt(dst, b, i+int(long[l]), lits)
+			}
+			dst = s.wide.verifyAt(dst, b, i+int(p), lits)
+		}
+		for _, p := range long[l:nl] {
+			dst = s.long.verifyAt(dst, b, i+int(p), lits)
 		}
 		i += done
 	}

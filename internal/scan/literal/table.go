@@ -24,6 +24,7 @@ type table struct {
 	slots []slot // open addressing, by window
 	shift uint
 	at    []place
+	seats []seat // by home of a window
 }
 
 // slot is a window and the places that have it.
@@ -117,6 +118,14 @@ func (t *table) gram(b []byte, i int) uint64 {
 		g |= uint64(b[i+j]) << (8 * j)
 	}
 	return (g | foldBits<<32 | foldBits) & t.mask
+}
+
+// verifyAt is verify with the window that stands at i.
+func (t *table) verifyAt(dst []Hit, b []byte, i int, lits []entry) []Hit {
+	if i+8 > len(b) {
+		return t.verify(dst, b, i, t.gram(b, i), lits)
+	}
+	return t.verify(dst, b, i, (binary.LittleEndian.Uint64(b[i:])|foldBits<<32|foldBits)&t.mask, lits)
 }
 
 // verify compares the literals that have window g, given that it stands at i.
