@@ -92,7 +92,8 @@ type Options struct {
 // Framer frames the lines of one input. It keeps no state between lines, so one
 // framer may serve several goroutines.
 type Framer struct {
-	opts Options
+	opts    Options
+	layered bool // tests want no line to be taken for a classic one
 }
 
 // New returns a framer for one input.

@@ -18,28 +18,30 @@ const maxFolded = 600
 // Frame gives the messages of a candidate line: one as a rule, several when a
 // logger folded newlines into escapes. Neighbours are looked at where the line's
 // meaning depends on them.
-func (f *Framer) Frame(w Window) []Message {
+func (f *Framer) Frame(w Window) []Message { return f.Append(nil, w) }
+
+// Append is Frame that appends to out.
+func (f *Framer) Append(out []Message, w Window) []Message {
 	line, ok := w.Line(0)
 	if !ok {
-		return nil
+		return out
 	}
 	if p, ok := record(w, line); ok {
-		return f.finish(nil, p, cleaned{}, line, w) // a record is not cleaned as a whole
+		return f.finish(out, p, cleaned{}, line, w) // a record is not cleaned as a whole
 	}
 	c := clean(line)
 	if strings.IndexByte(c.text, '\r') >= 0 {
-		return f.overwritten(w, c, line)
+		return f.overwritten(out, w, c, line)
 	}
-	return f.finish(nil, newPeeler(w, c.text), c, line, w)
+	return f.finish(out, newPeeler(w, c.text), c, line, w)
 }
 
 // overwritten frames a line with carriage returns inside: a terminal showed its
 // parts one over the other.
-func (f *Framer) overwritten(w Window, c cleaned, line []byte) []Message {
+func (f *Framer) overwritten(out []Message, w Window, c cleaned, line []byte) []Message {
 	if strings.Count(c.text, "\r") > maxParts {
-		return f.finish(nil, newPeeler(w, c.text), c, line, w)
+		return f.finish(out, newPeeler(w, c.text), c, line, w)
 	}
-	var out []Message
 	at := 0
 	for part := range strings.SplitSeq(c.text, "\r") {
 		if strings.TrimSpace(part) != "" {
@@ -54,6 +56,7 @@ func (f *Framer) overwritten(w Window, c cleaned, line []byte) []Message {
 
 // finish peels, looks at the neighbours and appends the messages.
 func (f *Framer) finish(out []Message, p peeler, c cleaned, line []byte, w Window) []Message {
+	p.layered = f.layered
 	p.run()
 	start := len(out)
 	switch {
@@ -153,7 +156,7 @@ func (p *peeler) readTextTime(text string) {
 	if s.Known() && s.Assumed&gpumedic.AssumedYear == 0 {
 		return
 	}
-	if !s.Known() && p.m.Origin == Kernel && !kernelStates(text) {
+	if p.m.Origin == Kernel && !kernelStates(text) {
 		return // a date inside a kernel message (a module's build) is not its time
 	}
 	inner, ok := peekStamp(text)

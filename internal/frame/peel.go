@@ -34,6 +34,7 @@ type peeler struct {
 	partial  bool     // CRI tag P: the message goes on in the next line
 	relayed  bool     // a relay's label was peeled: what follows is another program's line
 	pinned   bool     // the time is of what stamps all lines as they are written
+	layered  bool     // see [Framer]
 	extras   []string // further texts of a JSON object of unknown form
 	lines    []string // further whole lines of one, with framing of their own
 }
@@ -135,7 +136,7 @@ func (p *peeler) outerLayer() bool {
 		p.becomeKernel("kernel")
 		return true
 	case isAlpha(c) || c >= 0x80 || c == '_':
-		return p.bareDaemon() || p.truncatedJSON() || p.talos() || p.decodedPriority() || p.logfmt() || p.csvRecord() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose() || p.rankPrefix() || p.nodeLabel()
+		return p.classic() || p.bareDaemon() || p.truncatedJSON() || p.talos() || p.decodedPriority() || p.logfmt() || p.csvRecord() || p.monthStamp() || p.auditRecord() || p.vmkernelTag() || p.compose() || p.rankPrefix() || p.nodeLabel()
 	}
 	return false
 }

@@ -313,7 +313,12 @@ func hostLen(s string) int {
 
 // levelWord recognises words that stand where a host would, in logs of applications.
 func levelWord(s string) bool {
-	switch strings.ToUpper(strings.Trim(s, "[]:.-")) {
+	const longest = len("CRITICAL")
+	word := strings.Trim(s, "[]:.-")
+	if len(word) > longest || len(word) > 0 && !isAlpha(word[len(word)-1]) {
+		return false
+	}
+	switch strings.ToUpper(word) {
 	case "", "INFO", "WARN", "WARNING", "ERROR", "ERR", "DEBUG", "CRITICAL", "FATAL", "TRACE", "NOTICE", "SEVERE", "PANIC", "I", "W", "E", "D", "F", "INF", "WRN", "DBG", "FTL", "AT":
 		return true
 	}

@@ -91,12 +91,12 @@ func (x *examiner) frame(b *block) {
 			continue
 		}
 		v.k, v.own, v.missed = c.row, own, false
-		msgs := x.fr.Frame(&v)
+		c.msgs[0] = len(f.msgs)
+		f.msgs = x.fr.Append(f.msgs, &v)
 		if v.missed {
+			f.msgs = f.msgs[:c.msgs[0]]
 			continue
 		}
-		c.msgs[0] = len(f.msgs)
-		f.msgs = append(f.msgs, msgs...)
 		c.msgs[1], c.framed = len(f.msgs), true
 	}
 }

@@ -67,7 +67,6 @@ type framed struct {
 	v    view
 	ring [16]struct {
 		row  int
-		line int
 		msgs []frame.Message
 	}
 }
@@ -80,10 +79,10 @@ func newFramed(fr *frame.Framer, t *text) *framed {
 	return f
 }
 
-// frame frames one span of a row.
-func (f *framed) frame(row int, off int64, own []byte) []frame.Message {
+// frame appends the messages of one span of a row.
+func (f *framed) frame(out []frame.Message, row int, off int64, own []byte) []frame.Message {
 	f.v = view{t: f.t, row: row, off: off, own: own}
-	return f.fr.Frame(&f.v)
+	return f.fr.Append(out, &f.v)
 }
 
 // at returns the messages of a whole row near the place from.
@@ -96,16 +95,21 @@ func (f *framed) at(row int, from int64) ([]frame.Message, bool) {
 	if !ok {
 		return nil, false
 	}
+	return f.whole(row, r.off, r.text), true
+}
+
+// whole returns the messages of a row of which place and text are known.
+func (f *framed) whole(row int, off int64, own []byte) []frame.Message {
+	slot := &f.ring[row%len(f.ring)]
+	if slot.row == row {
+		return slot.msgs
+	}
 	if b := f.t.blockOf(row); b != nil {
 		if msgs, ok := b.framedAhead(row); ok {
-			return msgs, true
+			return msgs
 		}
 	}
-	own := r.text
-	if len(own) > longRow {
-		own = own[:longRow]
-	}
 	slot.row = row
-	slot.msgs = append(slot.msgs[:0], f.frame(row, r.off, own)...)
-	return slot.msgs, true
+	slot.msgs = f.frame(slot.msgs[:0], row, off, own[:min(len(own), longRow)])
+	return slot.msgs
 }

@@ -180,9 +180,9 @@ func (x *input) row(b *block, row int, c *candidate, hits []literal.Hit) {
 	for _, sp := range x.spans {
 		var msgs []frame.Message
 		if whole {
-			msgs, _ = x.fr.at(row, off)
+			msgs = x.fr.whole(row, off, line)
 		} else {
-			msgs = x.fr.frame(row, sp.off, sp.text)
+			msgs = x.fr.frame(nil, row, sp.off, sp.text)
 		}
 		x.span(place{row: row, off: sp.off, line: b.line(row), text: sp.text, rowOff: off}, msgs, sp.hits)
 	}
