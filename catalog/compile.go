@@ -15,11 +15,11 @@ type Pattern struct {
 	pattern, ident, strip, until expression
 }
 
-// Finder applies an expression to a text. It returns the places of the match and its
-// groups as package regexp does, nil for none, and the groups' names; known is false where
-// only package regexp can tell.
+// Finder applies an expression to a text. It appends the places of the match and its
+// groups to dst, as package regexp gives them, or returns nil for none, and the groups'
+// names; known is false where only package regexp can tell.
 type Finder interface {
-	Find(text string) (loc []int, known bool)
+	FindInto(text string, dst []int) (loc []int, known bool)
 	Names() []string
 }
 
@@ -51,14 +51,30 @@ func newExpression(src string, fast func(expr string) Finder) expression {
 	return e
 }
 
-// find returns the places of the first match and the names of the groups, nil where
-// nothing matches.
-func (e *expression) find(text string) (loc []int, names []string) {
+// places lends where the places of matches go: nearly every line of a flood has one.
+var places = sync.Pool{New: func() any { return new([]int) }}
+
+// find calls use with the places of the first match and the names of the groups, and
+// reports whether there is one. The places are on loan.
+func (e *expression) find(text string, use func(loc []int, names []string)) bool {
 	if !e.given {
-		return nil, nil
+		return false
 	}
+	buf := places.Get().(*[]int)
+	loc, names := e.search(text, (*buf)[:0])
+	if loc != nil {
+		use(loc, names)
+		*buf = loc
+	}
+	places.Put(buf)
+	return loc != nil
+}
+
+func (e *expression) matches(text string) bool { return e.find(text, func([]int, []string) {}) }
+
+func (e *expression) search(text string, dst []int) (loc []int, names []string) {
 	if e.fast != nil {
-		if loc, known := e.fast.Find(text); known {
+		if loc, known := e.fast.FindInto(text, dst); known {
 			return loc, e.fast.Names()
 		}
 	}
@@ -86,11 +102,12 @@ const markGroup = "mark"
 func (p *Pattern) Match(text string) (Match, bool) { return p.MatchInto(text, nil) }
 
 // MatchInto is Match with a map for the fields that is empty, or nil for a new one.
-func (p *Pattern) MatchInto(text string, fields map[string]string) (Match, bool) {
-	loc, names := p.pattern.find(text)
-	if loc == nil {
-		return Match{}, false
-	}
+func (p *Pattern) MatchInto(text string, fields map[string]string) (m Match, ok bool) {
+	ok = p.pattern.find(text, func(loc []int, names []string) { m = p.match(text, fields, loc, names) })
+	return m, ok
+}
+
+func (p *Pattern) match(text string, fields map[string]string, loc []int, names []string) Match {
 	if fields == nil {
 		fields = map[string]string{}
 	}
@@ -109,7 +126,7 @@ func (p *Pattern) MatchInto(text string, fields map[string]string) (Match, bool)
 		m.Fields[name] = text[loc[2*i]:loc[2*i+1]]
 	}
 	maps.Copy(m.Fields, p.Set)
-	return m, true
+	return m
 }
 
 // WrittenBy reports whether a writer with this identifier may match.
@@ -117,8 +134,7 @@ func (p *Pattern) WrittenBy(ident string) bool {
 	if !p.ident.given || ident == "" {
 		return true
 	}
-	loc, _ := p.ident.find(ident)
-	return loc != nil
+	return p.ident.matches(ident)
 }
 
 // Joins reports whether a following message continues this one, and what of it to
@@ -127,17 +143,19 @@ func (p *Pattern) Joins(text string) (rest string, ok, last bool) {
 	if p.Join == nil {
 		return "", false, true
 	}
-	loc, _ := p.strip.find(text)
-	if loc == nil || loc[0] != 0 {
+	from := -1
+	p.strip.find(text, func(loc []int, _ []string) {
+		if loc[0] != 0 {
+			return
+		}
+		if from = loc[1]; len(loc) > 2 && loc[2] >= 0 {
+			from = loc[2] // a group marks where the text to keep begins
+		}
+	})
+	if from < 0 {
 		return "", false, true
 	}
-	from := loc[1]
-	if len(loc) > 2 && loc[2] >= 0 {
-		from = loc[2] // a group marks where the text to keep begins
-	}
-	rest = text[from:]
-	end, _ := p.until.find(rest)
-	return rest, true, end != nil
+	return text[from:], true, p.until.matches(text[from:])
 }
 
 // ExpandKind replaces {field} in a kind by the field's value, lower case and with

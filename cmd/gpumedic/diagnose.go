@@ -60,7 +60,7 @@ func (c *cli) diagnose(cmd *cobra.Command, args []string, f *diagnoseFlags) erro
 	if err != nil {
 		return err
 	}
-	o := offline.Options{Lang: language}
+	o := offline.Options{Lang: language, Read: giveBack}
 	if o.Since, err = readTime("since", f.since, time.UTC); err != nil {
 		return err
 	}

@@ -6,6 +6,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
+
+	"github.com/gpumedic/gpumedic/internal/lean"
 )
 
 // How large the heap may grow before it is collected, by what of it is in use. To collect
@@ -16,9 +19,9 @@ var heapSteps = []struct {
 	limit   int64
 	percent int
 }{
-	{10 << 20, 32 << 20, -1},
-	{20 << 20, 42 << 20, 100},
-	{40 << 20, math.MaxInt64, 50},
+	{10 << 20, 30 << 20, -1},
+	{20 << 20, 36 << 20, 100},
+	{40 << 20, math.MaxInt64, 25},
 	{math.MaxUint64, math.MaxInt64, 20}, // mostly the window of xz -9, which costs the collector nothing
 }
 
@@ -40,6 +43,10 @@ func watchHeap(live uint64, was int) {
 		debug.SetGCPercent(heapSteps[step].percent)
 		debug.SetMemoryLimit(heapSteps[step].limit)
 	}
+	heapStep.Store(int32(step))
+	if step > was && was >= 0 {
+		giveBack()
+	}
 	runtime.AddCleanup(&struct{ _ [16]byte }{}, func(struct{}) {
 		now := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		if metrics.Read(now); now[0].Value.Kind() == metrics.KindUint64 {
@@ -47,4 +54,15 @@ func watchHeap(live uint64, was int) {
 		}
 		watchHeap(live, step)
 	}, struct{}{})
+}
+
+// heapStep is the step of the last look.
+var heapStep atomic.Int32
+
+// giveBack gives back the pages of the program that were needed so far, where more memory
+// is in use than a small log takes: else they are a third of it.
+func giveBack() {
+	if heapStep.Load() > 0 {
+		lean.Release()
+	}
 }

@@ -34,7 +34,8 @@ type node struct {
 	min, max int
 	str      string
 	set      set
-	first    *set // what next must begin with, nil for anything
+	first    *set   // what next must begin with, nil for anything
+	follow   string // what next begins with, if that is always the same text
 	branches []branch
 }
 
@@ -45,6 +46,9 @@ type branch struct {
 
 // set is a set of ASCII bytes.
 type set [2]uint64
+
+// line are the bytes that "." matches.
+var line = set{^uint64(0) &^ (1 << '\n'), ^uint64(0)}
 
 func (s *set) has(c byte) bool { return s[c>>6&1]>>(c&63)&1 != 0 }
 func (s *set) add(c byte)      { s[c>>6&1] |= 1 << (c & 63) }
@@ -181,7 +185,7 @@ func single(re *syntax.Regexp) (s set, ok bool) {
 	case syntax.OpAnyChar:
 		return set{^uint64(0), ^uint64(0)}, true
 	case syntax.OpAnyCharNotNL:
-		return set{^uint64(0) &^ (1 << '\n'), ^uint64(0)}, true
+		return line, true
 	case syntax.OpCharClass:
 		for i := 0; i+1 < len(re.Rune); i += 2 {
 			for r := re.Rune[i]; r <= min(re.Rune[i+1], 127); r++ {
@@ -278,9 +282,24 @@ func (b *builder) look(n *node) {
 	case opRun, opLazy:
 		n.first = b.first(n.next, 0)
 		n.sure = n.first != nil && n.first.disjoint(&n.set)
+		n.follow = b.follow(n.next)
 	case opBranch:
 		for i := range n.branches {
 			n.branches[i].first = b.first(n.branches[i].pc, 0)
+		}
+	}
+}
+
+// follow is the text that a match from pc on begins with, "" for none that is sure.
+func (b *builder) follow(pc int32) string {
+	for {
+		switch n := &b.nodes[pc]; n.op {
+		case opText:
+			return n.str
+		case opSave, opWord, opNoWord:
+			pc = n.next
+		default:
+			return ""
 		}
 	}
 }

@@ -54,7 +54,10 @@ func NewFast(expr string) *Fast { return &Fast{expr: expr} }
 // Find looks for the first match and returns the places of it and of its groups, as
 // [regexp.Regexp.FindStringSubmatchIndex] does; nil means that there is none. Where known
 // is false, only package regexp can tell.
-func (f *Fast) Find(text string) (loc []int, known bool) {
+func (f *Fast) Find(text string) (loc []int, known bool) { return f.FindInto(text, nil) }
+
+// FindInto is Find that appends the places to dst.
+func (f *Fast) FindInto(text string, dst []int) (loc []int, known bool) {
 	f.once.Do(f.prepare)
 	searches := f.program.searches()
 	if searches { // from each byte anew: that there is no match, the filter knows sooner
@@ -62,7 +65,7 @@ func (f *Fast) Find(text string) (loc []int, known bool) {
 			return nil, true
 		}
 	}
-	if loc, known = f.program.find(text, nil); known {
+	if loc, known = f.program.find(text, dst); known {
 		return loc, true
 	}
 	if searches {

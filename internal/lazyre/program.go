@@ -178,7 +178,13 @@ func (m *machine) run(pc int32, at int) int {
 // shrink tries what follows a run behind all of it, then behind less and less.
 func (m *machine) shrink(n *node, lo, hi int) int {
 	for at := hi; at >= lo; at-- {
-		if !m.mayFollow(n.first, at) {
+		if n.follow != "" {
+			i := strings.LastIndex(m.text[lo:min(len(m.text), at+len(n.follow))], n.follow)
+			if i < 0 {
+				return noMatch
+			}
+			at = lo + i
+		} else if !m.mayFollow(n.first, at) {
 			continue
 		}
 		if r := m.try(n.next, at); r != noMatch {
@@ -190,6 +196,9 @@ func (m *machine) shrink(n *node, lo, hi int) int {
 
 // grow tries what follows a run behind as little of it as may be, then behind more.
 func (m *machine) grow(n *node, at int) int {
+	if n.follow != "" {
+		return m.growTo(n, at)
+	}
 	end := min(len(m.text), at+n.max)
 	for k := at; ; k++ {
 		if k-at >= n.min && m.mayFollow(n.first, k) {
@@ -201,6 +210,48 @@ func (m *machine) grow(n *node, at int) int {
 			return noMatch
 		}
 	}
+}
+
+// growTo is grow where one text follows: only the places where that stands are tried.
+func (m *machine) growTo(n *node, at int) int {
+	end := min(len(m.text), at+n.max)
+	from, to := at, min(end, at+n.min) // the run goes as far as to
+	if to-from < n.min {
+		return noMatch
+	}
+	for {
+		if !m.within(&n.set, from, to) {
+			return noMatch
+		}
+		from = to
+		i := strings.Index(m.text[from:min(len(m.text), end+len(n.follow))], n.follow)
+		if i < 0 {
+			return noMatch
+		}
+		if to = from + i; !m.within(&n.set, from, to) {
+			return noMatch
+		}
+		if r := m.try(n.next, to); r != noMatch {
+			return r
+		}
+		if from = to; to == end {
+			return noMatch
+		}
+		to++
+	}
+}
+
+// within says that all bytes of a part of the text are of a set.
+func (m *machine) within(s *set, from, to int) bool {
+	if *s == line {
+		return strings.IndexByte(m.text[from:to], '\n') < 0
+	}
+	for ; from < to; from++ {
+		if !s.has(m.text[from]) {
+			return false
+		}
+	}
+	return true
 }
 
 // choose tries all branches but the last that may match, which it returns to go on with.
@@ -283,7 +334,7 @@ func hasFold(s, low string) bool {
 func ascii(s string) bool {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
-		if (s[i]|s[i+1]|s[i+2]|s[i+3]|s[i+4]|s[i+5]|s[i+6]|s[i+7])&0x80 != 0 {
+		if word(s[i:])&0x8080808080808080 != 0 {
 			return false
 		}
 	}
@@ -293,4 +344,11 @@ func ascii(s string) bool {
 		}
 	}
 	return true
+}
+
+// word are the first eight bytes of s; the compiler makes one load of it.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }

@@ -27,6 +27,8 @@ type Options struct {
 	// Then gives further inputs that only the readings of the first tell, before anything
 	// is concluded: a stream is read once.
 	Then func([][]section.Readings) []source.Input
+	// Read is called when all is read, before anything is concluded. May be nil.
+	Read func()
 }
 
 // Diagnoser reads inputs and concludes. It may be used for many runs, one at a time.
@@ -76,6 +78,9 @@ func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Option
 	}
 	if err != nil && ctx.Err() == nil {
 		return nil, err
+	}
+	if o.Read != nil {
+		o.Read()
 	}
 	fillYears(res.Signals)
 	e, signals := <-engine, len(res.Signals)

@@ -210,6 +210,9 @@ func (x *input) fillGPU(g *gpumedic.GPU, f map[string]string) {
 }
 
 func number(v string) *int {
+	if v == "" || v[0] < '0' || v[0] > '9' {
+		return nil // most of what is asked: an error would be made for each
+	}
 	n, err := strconv.ParseUint(v, 10, 31)
 	if err != nil {
 		return nil

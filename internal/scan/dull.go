@@ -106,30 +106,44 @@ func (x *input) spare(off int64) bool {
 // has no escapes of any kind, no terminal control, and is no part of a record that was
 // cut.
 func verbatim(row []byte) bool {
+	var seen uint8
 	for _, c := range row {
-		if odd[c] {
-			return false
+		seen |= kinds[c]
+	}
+	if seen&oddByte != 0 {
+		return false
+	}
+	if seen&signByte != 0 {
+		for _, s := range escapes {
+			if bytes.Contains(row, s) {
+				return false
+			}
 		}
 	}
-	if bytes.Count(row, []byte("NVRM: ")) > 1 {
-		return false // several messages that will be read as one
+	if bytes.Contains(row, []byte(" P ")) { // a record that goes on in the next row
+		return false
 	}
-	for _, s := range escapes {
-		if bytes.Contains(row, s) {
-			return false
-		}
-	}
-	return true
+	one := bytes.Index(row, []byte("NVRM: "))
+	return one < 0 || !bytes.Contains(row[one+1:], []byte("NVRM: ")) // several will be read as one
 }
 
-// odd are the bytes of escapes: control, backslash, ampersand, anything beyond ASCII.
-var odd = func() (t [256]bool) {
+const (
+	oddByte  = 1 << iota // of an escape: control, backslash, ampersand, anything beyond ASCII
+	signByte             // begins one of escapes
+)
+
+var kinds = func() (t [256]uint8) {
 	for c := range t {
-		t[c] = c < ' ' && c != '\t' || c >= 0x7f || c == '\\' || c == '&'
+		if c < ' ' && c != '\t' || c >= 0x7f || c == '\\' || c == '&' {
+			t[c] = oddByte
+		}
+	}
+	for _, s := range escapes {
+		t[s[0]] |= signByte
 	}
 	return t
 }()
 
 // escapes are texts of others: of tables, of rsyslog's octal numbers, of colours as cat -v
-// shows them; and the tag of records that go on in the next row.
-var escapes = [][]byte{[]byte(`""`), []byte("#0"), []byte("#177"), []byte("^[["), []byte(" P ")}
+// shows them.
+var escapes = [][]byte{[]byte(`""`), []byte("#0"), []byte("#177"), []byte("^[[")}

@@ -15,9 +15,10 @@ import (
 
 // examined is what a block alone tells.
 type examined struct {
-	rows []candidate
-	hits []literal.Hit
-	msgs []frame.Message
+	rows   []candidate
+	hits   []literal.Hit
+	msgs   []frame.Message
+	starts []int32 // of block.index, kept for the next block
 }
 
 // candidate is a row with hits.
@@ -154,6 +155,6 @@ func (b *block) framedAhead(row int) ([]frame.Message, bool) {
 func (b *block) release() {
 	if b.found != nil {
 		examinedPool.Put(b.found)
-		b.found = nil
+		b.found, b.starts = nil, nil
 	}
 }

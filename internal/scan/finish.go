@@ -144,19 +144,17 @@ func (x *input) complete() {
 
 // settled judges the readings and gives all signals of the time that was asked for.
 func (x *input) settled() []gpumedic.Signal {
-	var out []gpumedic.Signal
 	judged := x.judged()
 	only := x.onlyHost()
-	for _, sig := range append(x.merge(x.out.sorted(), judged), judged...) {
-		if sig.Subject.Node == "" {
-			sig.Subject.Node = only
+	out := append(x.merge(x.out.sorted(), judged), judged...)
+	for i := range out {
+		if s := &out[i].Subject; s.Node == "" {
+			s.Node = only
 		}
-		if x.classOf(sig.First) == afterWindow || x.classOf(sig.Last) == beforeWindow {
-			continue
-		}
-		out = append(out, sig)
 	}
-	return out
+	return slices.DeleteFunc(out, func(s gpumedic.Signal) bool {
+		return x.classOf(s.First) == afterWindow || x.classOf(s.Last) == beforeWindow
+	})
 }
 
 // info says what was read.

@@ -73,7 +73,9 @@ type input struct {
 	protos     []*proto // the same of signals
 	lentProtos int
 	recent     []recentHit
-	part       int // signals made of this row
+	worked     outcome // of the last match in earnest (work)
+	parts      []piece // of the message that it was of
+	part       int     // signals made of this row
 
 	dulls    int   // dull rows that were framed, up to firstDull
 	nextDull int64 // where the next one will be

@@ -12,7 +12,7 @@ import (
 
 // cacheBytes bounds the memory of remembered outcomes; a full cache starts anew.
 const (
-	cacheBytes = 4 << 20
+	cacheBytes = 2 << 20
 	protoBytes = 1 << 10 // about what a signal takes
 )
 
@@ -144,14 +144,15 @@ func (x *input) remembered(mid int32, m *catalog.Pattern, p place, msg *frame.Me
 		use.found++
 		return out
 	}
-	out := x.work(mid, m, p, msg, more)
-	if slices.ContainsFunc(out.protos, func(pr *proto) bool { return pr.rest != nil }) {
-		return out
+	lent := x.work(mid, m, p, msg, more)
+	if slices.ContainsFunc(lent.protos, func(pr *proto) bool { return pr.rest != nil }) {
+		return lent
 	}
-	for i, pr := range out.protos {
+	out := &outcome{joined: lent.joined}
+	for _, pr := range lent.protos {
 		out.again = out.again || pr.again && !x.s.deciding(mid).quiet
 		own := *pr
-		out.protos[i] = &own
+		out.protos = append(out.protos, &own)
 	}
 	cost := len(x.memo) + 128 + protoBytes*len(out.protos)
 	if x.cacheLen += cost; x.cacheLen > cacheBytes {
@@ -187,12 +188,13 @@ func (x *input) lendProto() *proto {
 }
 
 // work matches a message in earnest: split, joined with as many followers as the
-// pattern allows.
+// pattern allows. What comes out is on loan until the next call.
 func (x *input) work(mid int32, m *catalog.Pattern, p place, msg *frame.Message, more []record) *outcome {
-	out := &outcome{}
-	parts := split(msg.Text, m.Split)
-	for k, part := range parts {
-		last := k == len(parts)-1
+	out := &x.worked
+	*out = outcome{protos: out.protos[:0]}
+	x.parts = split(x.parts[:0], msg.Text, m.Split)
+	for k, part := range x.parts {
+		last := k == len(x.parts)-1
 		tries := 0
 		if last {
 			tries = len(more)
@@ -233,10 +235,9 @@ type piece struct {
 	at   int // in the message
 }
 
-// split cuts a message before each further occurrence of sep. A message that does
-// not begin as the event does only quotes it and stays whole.
-func split(text, sep string) []piece {
-	var out []piece
+// split appends the parts of a message, cut before each further occurrence of sep. A
+// message that does not begin as the event does only quotes it and stays whole.
+func split(out []piece, text, sep string) []piece {
 	at := 0
 	word, _, _ := strings.Cut(sep, " ")
 	for sep != "" && strings.HasPrefix(text, word) && at < len(text) {

@@ -94,9 +94,15 @@ func (s *Scanner) Scan(ctx context.Context, inputs []source.Input, opts Options)
 	for i := range parts {
 		dumps.add(i, inputs[i].Name, parts[i].dumps)
 	}
+	n := 0
+	for i := range parts {
+		n += len(parts[i].sigs)
+	}
+	res.Signals = slices.Grow(res.Signals, n)
 	for i := range parts {
 		res.Inputs[i], res.Readings[i] = parts[i].info, parts[i].sets
 		res.Signals = append(res.Signals, parts[i].sigs...)
+		parts[i].sigs = nil
 	}
 	res.Signals = append(res.Signals, dumps.signals()...)
 	hintNodes(inputs, res)

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 
 	"github.com/gpumedic/gpumedic/internal/source"
@@ -43,7 +44,10 @@ func (b *block) line(row int) int { return b.FirstLine + row - b.firstRow }
 
 func (b *block) index() []int32 {
 	if b.starts == nil {
-		b.starts = make([]int32, 0, b.Rows)
+		if b.found != nil {
+			b.starts = b.found.starts[:0]
+		}
+		b.starts = slices.Grow(b.starts, b.Rows)
 		for at := 0; at < len(b.Data); {
 			b.starts = append(b.starts, int32(at))
 			n := bytes.IndexByte(b.Data[at:], '\n')
@@ -51,6 +55,9 @@ func (b *block) index() []int32 {
 				break
 			}
 			at += n + 1
+		}
+		if b.found != nil {
+			b.found.starts = b.starts
 		}
 	}
 	return b.starts
