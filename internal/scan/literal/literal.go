@@ -23,7 +23,8 @@
 // # Vectors
 //
 // On amd64 with AVX2 the probing is in assembly (probe_amd64.s), and everything behind
-// it is shared with the loops in Go. The stride hashes eight windows at once and gathers
+// it is shared with the loops in Go. arm64 cannot gather; there the short literals only are
+// found so (probe_arm64.s), which is half of the work. The stride hashes eight windows at once and gathers
 // from the filter. Literals of 3 to 6 bytes are too short for a stride that pays, and
 // few: they are found at every byte by the shuffle method known as Teddy (teddy.go). A
 // kernel only says where to look, so that a wrong one could lose hits but not invent
@@ -35,8 +36,6 @@
 // the masks of 16 buckets, and nearly every byte passes); windows of four bytes for all
 // (a tenth of all probes passes, as ordinary words share them); of eight (too few
 // literals are so long); three bytes in Teddy (three times as many places as with four).
-//
-// OPT: no NEON kernel: arm64 has no gather, so only the short class would gain.
 package literal
 
 import (

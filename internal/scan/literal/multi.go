@@ -59,7 +59,7 @@ func build(lits []Literal, vectors bool) *multi {
 		}
 	}
 	if len(wide)+len(long) > 0 {
-		m.passes = append(m.passes, newStride(m.lits, wide, long, vectors))
+		m.passes = append(m.passes, newStride(m.lits, wide, long, vectors && gathers))
 	}
 	for c, cl := range classes {
 		if len(ids[c]) > 0 {

@@ -5,6 +5,8 @@ import "golang.org/x/sys/cpu"
 // vectors says whether the kernels may run on this machine.
 var vectors = cpu.X86.HasAVX2 && cpu.X86.HasBMI1
 
+const gathers = true
+
 // leftPack are, for each set of eight windows, the offsets of those in it, in order: a
 // byte each.
 var leftPack = func() (t [256]uint64) {

@@ -1,9 +1,12 @@
-//go:build !amd64
+//go:build !amd64 && !arm64
 
 package literal
 
 // There are no kernels for this machine: the loops in Go do.
-const vectors = false
+const (
+	vectors = false
+	gathers = false
+)
 
 func probeFilter(*filter, []byte, *strideList, *strideList) (nwide, nlong, done int) {
 	return 0, 0, 0
