@@ -23,14 +23,14 @@
 // # Vectors
 //
 // On amd64 with AVX2 the probing is in assembly (probe_amd64.s), and everything behind
-// it is shared with the loops in Go. arm64 cannot gather; there the short literals only are
-// found so (probe_arm64.s), which is half of the work. The stride hashes eight windows at once and gathers
+// it is shared with the loops in Go. The stride hashes eight windows at once and gathers
 // from the filter. Literals of 3 to 6 bytes are too short for a stride that pays, and
-// few: they are found at every byte by the shuffle method known as Teddy (teddy.go). A
+// few: they are found at every byte by the shuffle method known as Teddy (teddy.go). arm64
+// cannot gather and has the second only (probe_arm64.s), which is half of the work. A
 // kernel only says where to look, so that a wrong one could lose hits but not invent
-// any; the tests compare both ways with [Naive]. No branch of a kernel depends on what it
-// finds, nor does the sifting of its places (sift.go): a tenth of all rounds find one, so
-// that a branch would be foreseen badly and cost more than the round.
+// any; the tests compare both ways with [Naive]. No branch of the AVX2 kernels depends on
+// what they find, nor does the sifting of their places (sift.go): a tenth of all rounds
+// find one, so that a branch would be foreseen badly and cost more than the round.
 //
 // Measured on 2,200 literals and not taken: Teddy for all of them (their nibbles fill
 // the masks of 16 buckets, and nearly every byte passes); windows of four bytes for all

@@ -34,30 +34,15 @@ func probeFilter(f *filter, text []byte, wide, long *strideList) (nwide, nlong, 
 	return nwide, nlong, done
 }
 
-// probe lists the bytes of text, at most stretch of it, at which a bucket may have a
-// window that ends before `done`. They may be up to 3 bytes before the text, when first
-// is not set: what stands there is not looked at, so that such a place is a guess.
-func (t *teddy) probe(text []byte, first bool, found *teddyList) (n, done int) {
-	done = min(len(text), stretch) &^ 63
-	if done <= 0 {
-		return 0, 0
-	}
-	before := byte(0xff)
-	if first {
-		before = 0
-	}
-	return teddyAVX2(&t.masks[0][0], &text[0], done, &found[0], before), done
-}
-
 // filterAVX2 probes n bytes, a multiple of 32, reads four more, and returns how many
 // places of either class it found. It writes up to eight places more.
 //
 //go:noescape
 func filterAVX2(filter *uint32, text *byte, n int, wide, long *int32) (nwide, nlong int)
 
-// teddyAVX2 probes n bytes, a multiple of 64, and returns how many places it found: where
+// teddyKernel probes n bytes, a multiple of 64, and returns how many places it found: where
 // a window begins that ends in them. Of the bytes before, it takes all buckets to have
 // the bits of before. It writes up to four places more.
 //
 //go:noescape
-func teddyAVX2(masks *byte, text *byte, n int, found *int32, before byte) int
+func teddyKernel(masks *byte, text *byte, n int, found *int32, before byte) int

@@ -125,8 +125,8 @@ GLOBL nibbles<>(SB), RODATA|NOPTR, $32
 	VPCMPEQB X0, X2, X2              \
 	VPMOVMSKB X2, out
 
-// func teddyAVX2(masks *byte, text *byte, n int, found *int32, before byte) int
-TEXT ·teddyAVX2(SB), NOSPLIT, $0-48
+// func teddyKernel(masks *byte, text *byte, n int, found *int32, before byte) int
+TEXT ·teddyKernel(SB), NOSPLIT, $0-48
 	MOVQ masks+0(FP), DI
 	MOVQ text+8(FP), SI
 	MOVQ n+16(FP), CX

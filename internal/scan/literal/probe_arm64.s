@@ -33,11 +33,11 @@ again:                          \
 	B again                     \
 done:
 
-// func teddyNEON(masks *byte, text *byte, n int, found *int32, before byte) int
+// func teddyKernel(masks *byte, text *byte, n int, found *int32, before byte) int
 //
 // The same as on amd64, in 16 bytes a round: the masks of 16 buckets are in pairs of
 // registers, those of buckets 0 to 7 in the first.
-TEXT ·teddyNEON(SB), NOSPLIT, $0-48
+TEXT ·teddyKernel(SB), NOSPLIT, $0-48
 	MOVD masks+0(FP), R0
 	MOVD text+8(FP), R1
 	MOVD n+16(FP), R2

@@ -12,4 +12,4 @@ func probeFilter(*filter, []byte, *strideList, *strideList) (nwide, nlong, done 
 	return 0, 0, 0
 }
 
-func (t *teddy) probe([]byte, bool, *teddyList) (n, done int) { return 0, 0 }
+func teddyKernel(*byte, *byte, int, *int32, byte) int { return 0 }

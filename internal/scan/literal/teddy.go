@@ -90,3 +90,18 @@ func (b *bucket) cost() float64 {
 	}
 	return cost
 }
+
+// probe lists the bytes of text, at most stretch of it, at which a bucket may have a
+// window that ends before `done`. They may be up to 3 bytes before the text, when first
+// is not set: what stands there is not looked at, so that such a place is a guess.
+func (t *teddy) probe(text []byte, first bool, found *teddyList) (n, done int) {
+	done = min(len(text), stretch) &^ 63
+	if done <= 0 {
+		return 0, 0
+	}
+	before := byte(0xff)
+	if first {
+		before = 0
+	}
+	return teddyKernel(&t.masks[0][0], &text[0], done, &found[0], before), done
+}
