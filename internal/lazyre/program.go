@@ -54,15 +54,17 @@ func (p *program) find(text string, dst []int) (loc []int, known bool) {
 	if p == nil || len(text) > longestText || !ascii(text) {
 		return nil, false
 	}
-	if !p.needs.Met(text) {
-		return nil, true
-	}
 	m, _ := p.spare.Get().(*machine)
 	if m == nil {
 		m = &machine{nodes: p.nodes, slots: make([]int, p.slots)}
 	}
 	m.text, m.left = text, 2048+16*len(text)
-	for at := 0; ; at++ {
+	for at, tries := 0, 0; ; at, tries = at+1, tries+1 {
+		// Most texts match, and where they may: what else they need is asked when not.
+		if tries == 1 && !p.needs.Met(text) {
+			known = true
+			break
+		}
 		if at = p.candidate(text, at); at < 0 {
 			known = true
 			break
