@@ -90,6 +90,9 @@ func (r *readings) put(source string, doc []byte, how extent) {
 			s.Subject.Node = r.node
 		}
 		before := old[key]
+		if before != nil && otherCard(&s, before) {
+			before = nil
+		}
 		if how != some || before == nil || differs(&s, before) {
 			r.changed = true
 		}
@@ -100,6 +103,13 @@ func (r *readings) put(source string, doc []byte, how extent) {
 	}
 	r.sources[source] = now
 	r.moved = true
+}
+
+// otherCard reports whether the GPU at an address is another one than before: what the one
+// before said is not said of it.
+func otherCard(s, before *section.Readings) bool {
+	a, b := s.Values["uuid"].Value, before.Values["uuid"].Value
+	return a != "" && b != "" && a != b && s.Subject.Process.PID == 0 && s.Values["mig.uuid"].Value == ""
 }
 
 // differs reports whether a set says something in words that was not said before. That a
