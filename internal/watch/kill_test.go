@@ -31,6 +31,9 @@ func daemonProcess(dir string) int {
 	if err == nil {
 		c := testConfig(dir)
 		c.Notify = webhookTo(os.Getenv("GPUMEDIC_TEST_HOOK"))
+		if a := os.Getenv("GPUMEDIC_TEST_LISTEN"); a != "" {
+			c.Web.Listen = []string{a}
+		}
 		err = Run(ctx, Options{Config: c, Catalog: cat, Log: slog.New(slog.DiscardHandler)})
 	}
 	if err != nil {

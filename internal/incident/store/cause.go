@@ -1,0 +1,41 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// cause finds out why a write failed: SQLite tells a full disk from the rest, but calls a
+// file system that became read-only, a quota and a broken disk by one code. Writing a
+// page beside the store, as far from the beginning as its files reach (a limit of the
+// process counts from there), gives the system's own answer. nil is none that has a name.
+func (s *Store) cause() error {
+	f, err := os.CreateTemp(filepath.Dir(s.path), ".gpumedic-write-*")
+	if err == nil {
+		end := int64(0)
+		for _, name := range []string{s.path, s.path + "-wal"} {
+			if st, e := os.Stat(name); e == nil {
+				end = max(end, st.Size())
+			}
+		}
+		_, err = f.WriteAt(make([]byte, 4096), end)
+		if err == nil {
+			err = f.Sync()
+		}
+		_ = f.Close() // the first error is the one that tells
+		_ = os.Remove(f.Name())
+	}
+	for _, e := range []syscall.Errno{syscall.EROFS, syscall.EACCES, syscall.EPERM} {
+		if errors.Is(err, e) {
+			return ErrReadOnly
+		}
+	}
+	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if errors.Is(err, e) {
+			return ErrFull
+		}
+	}
+	return nil
+}
