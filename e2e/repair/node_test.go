@@ -4,6 +4,7 @@ package repair
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/act/notify"
 	"github.com/gpumedic/gpumedic/internal/driver/cuda/cudafake"
 	"github.com/gpumedic/gpumedic/internal/incident"
+	"github.com/gpumedic/gpumedic/internal/web/webtest"
 )
 
 // A node is a machine with four GPUs that are files: what the driver says is in one, what
@@ -33,7 +35,12 @@ type node struct {
 	seq    int
 	memory string // faults of the fake CUDA
 	daemon *exec.Cmd
+	web    *webtest.Protection
+	client *http.Client
 }
+
+// Who may look at the node.
+const user, password = "ops", "open sesame"
 
 // driver is what NVML says of the node when it is well. The addresses are those of the
 // fake CUDA.
@@ -66,6 +73,10 @@ func newNode(t *testing.T) *node {
 		}
 	}
 	must(t, cudafake.Build(n.dir))
+	var err error
+	n.web, err = webtest.Protect(n.dir, user, password)
+	must(t, err)
+	n.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: n.web.Pool}}}
 	must(t, os.WriteFile(n.path("kmsg"), nil, 0o644))
 	n.gpus("")
 	if out, err := n.command("true").CombinedOutput(); err != nil {
@@ -121,12 +132,12 @@ func (n *node) watch(alertmanager, webhook string) {
 store: %s
 journal: {enabled: false}
 gpus: {interval: 200ms, quick_every: 600ms}
-web: {listen: [%q]}
+web: {listen: [%q], file: %q}
 notifications:
   channels:
     - {name: alertmanager, type: alertmanager, url: %q, resend: 5s}
     - {name: hook, type: webhook, url: %q}
-`, n.path("incidents.db"), n.addr, alertmanager, webhook)
+`, n.path("incidents.db"), n.addr, n.web.File, alertmanager, webhook)
 	must(n.t, os.WriteFile(n.path("watch.yaml"), []byte(conf), 0o600))
 	n.daemon = n.command(n.path("gpumedic"), "watch", "--config", n.path("watch.yaml"))
 	n.daemon.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -172,7 +183,12 @@ func (n *node) stop() {
 
 // get reads JSON of the daemon.
 func (n *node) get(path string, into any) error {
-	r, err := http.Get("http://" + n.addr + path)
+	q, err := http.NewRequest("GET", "https://"+n.addr+path, nil)
+	if err != nil {
+		return err
+	}
+	q.SetBasicAuth(user, password)
+	r, err := n.client.Do(q)
 	if err != nil {
 		return err
 	}

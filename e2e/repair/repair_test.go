@@ -2,8 +2,8 @@
 
 // Package repair plays the life of one fault from end to end with real peers: the program
 // as it is built, a real Prometheus with the rules of deploy/, a real Alertmanager (Debian:
-// prometheus, prometheus-alertmanager), and a receiver of notifications. Only the GPUs are
-// not real: NVML and CUDA are fake libraries, the kernel's records a file.
+// prometheus, prometheus-alertmanager) and a receiver of notifications, with the daemon
+// behind TLS and a password. Only the GPUs are not real: NVML and CUDA are fake libraries, the kernel's records a file.
 package repair
 
 import (
@@ -47,7 +47,8 @@ func TestRepair(t *testing.T) {
 	must(t, err)
 	prom := peers.StartPrometheus(t, fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\n"+
 		"alerting: {alertmanagers: [{static_configs: [{targets: [%q]}]}]}\n"+
-		"scrape_configs: [{job_name: gpumedic, static_configs: [{targets: [%q]}]}]\n", rules, am.URL[len("http://"):], n.addr))
+		"scrape_configs: [{job_name: gpumedic, scheme: https, tls_config: {ca_file: %q}, basic_auth: {username: %q, password: %q}, static_configs: [{targets: [%q]}]}]\n",
+		rules, am.URL[len("http://"):], n.web.CA, user, password, n.addr))
 	p := &path{t, n, prom, am, hook}
 	n.watch(am.URL, hook.URL)
 	peers.Until(t, "a scrape", func() bool { return len(p.query("gpumedic_up == 1")) == 1 })

@@ -64,7 +64,7 @@ func TestStoreTurnsReadOnly(t *testing.T) {
 		c.Notify = webhookTo(hook.URL)
 	})
 	const opened = "0000:3b:00.0 python opened:1"
-	r.kernel("NVRM: Xid (PCI:0000:5d:00): 31, pid=77, name=train, MMU Fault: ENGINE GRAPHICS GPC0 faulted @ 0x7f_0000. Fault is of type FAULT_PDE ACCESS_TYPE_READ")
+	r.kernel(illegal)
 	r.until("an incident before", func() bool { return strings.Contains(hook.text(), "0000:5d:00.0 train opened:1") })
 
 	if out, err := exec.Command("mount", "-o", "remount,abort", dir).CombinedOutput(); err != nil {

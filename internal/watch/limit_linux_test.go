@@ -41,7 +41,7 @@ func TestStoreLimited(t *testing.T) {
 		res.Body.Close()
 		return true
 	})
-	r.kernel("NVRM: Xid (PCI:0000:5d:00): 31, pid=77, name=train, MMU Fault: ENGINE GRAPHICS GPC0 faulted @ 0x7f_0000. Fault is of type FAULT_PDE ACCESS_TYPE_READ")
+	r.kernel(illegal)
 	r.until("an incident before", func() bool { return strings.Contains(hook.text(), "0000:5d:00.0 train opened:1") })
 
 	var before unix.Rlimit
@@ -49,7 +49,10 @@ func TestStoreLimited(t *testing.T) {
 		t.Skipf("limits of another process cannot be set here: %v", err)
 	}
 	r.kernel(fallen)
-	r.until("that the store is said to fail", func() bool { s := r.source(sourceStore); return s.State == SourceFailed && strings.Contains(s.Error, "no space left") })
+	r.until("that the store is said to fail", func() bool {
+		s := r.source(sourceStore)
+		return s.State == SourceFailed && strings.Contains(s.Error, "no space left")
+	})
 	r.until("the incident in memory", func() bool { return strings.Contains(r.get("/api/v1/incidents"), "gpu-fell-off-bus") })
 	r.kernel(fallen)
 	r.until("the next line too", func() bool { return r.source(sourceKernel).Events == 3 })
