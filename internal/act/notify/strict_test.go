@@ -193,8 +193,8 @@ func (s *strict) signed(q url.Values, body []byte) (why string) {
 }
 
 // TestStrictServices: a storm of incidents with absurd names goes to receivers that
-// enforce the published rules. Nothing that is sent breaks one, and in the end all is
-// told, however long the rates make it take.
+// enforce the published rules, while the daemon is restarted again and again. Nothing that
+// is sent breaks one, and in the end all is told, however long the rates make it take.
 func TestStrictServices(t *testing.T) {
 	for kind := range rules {
 		t.Run(kind, func(t *testing.T) {
@@ -204,7 +204,8 @@ func TestStrictServices(t *testing.T) {
 			if kind == "feishu" || kind == "dingtalk" {
 				ch.SecretFile = write(t, "secret", robotSecret+"\n")
 			}
-			r = newRig(t, Config{Channels: []Channel{ch}})
+			conf := Config{Channels: []Channel{ch}}
+			r = newRig(t, conf)
 			const incidents = 300
 			id := int64(0)
 			told := func(kind Kind) {
@@ -219,6 +220,9 @@ func TestStrictServices(t *testing.T) {
 					if n%7 == 0 { // they come by and by, while some wait already
 						r.at = r.at.Add(time.Second)
 						r.step(0)
+					}
+					if n%40 == 0 { // and the daemon is started anew
+						r.open(conf)
 					}
 				}
 			}
