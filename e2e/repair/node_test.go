@@ -272,6 +272,13 @@ func (r *receiver) told(what string) bool {
 	return r.notices[what] > 0
 }
 
+// count is how often the daemon's webhook told something.
+func (r *receiver) count(what string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.notices[what]
+}
+
 func (r *receiver) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -81,7 +81,7 @@ func TestRepair(t *testing.T) {
 		t.Errorf("incidents at the end: %+v", list)
 	}
 	for _, kind := range []string{" opened", " closed"} {
-		if got := hook.notices[fault+kind]; got != 1 {
+		if got := hook.count(fault + kind); got != 1 {
 			t.Errorf("told %d times that the incident was%s\n%s", got, kind, hook.text())
 		}
 	}

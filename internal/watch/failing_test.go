@@ -2,10 +2,12 @@ package watch
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -96,4 +98,63 @@ func TestStoreTurnsReadOnly(t *testing.T) {
 		t.Errorf("told %s", got)
 	}
 	r.end() // before the disk is taken away
+}
+
+// TestStoreHangs: a file system that answers no more (a frozen one here, a lost network
+// disk elsewhere) stops the loop in the middle of a write. Health says so, metrics are
+// served on, and when the disk answers again all is stored once.
+func TestStoreHangs(t *testing.T) {
+	dir, _ := smallDisk(t)
+	if _, err := exec.LookPath("fsfreeze"); err != nil {
+		t.Skip(err)
+	}
+	logs := t.TempDir()
+	var offset atomic.Int64
+	r := &running{t: t, dir: dir, conf: testConfig(dir), ended: make(chan error, 1), log: &syncBuffer{},
+		clock: func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }}
+	r.conf.Kernel.Path = filepath.Join(logs, "kmsg")
+	var err error
+	if r.kmsg, err = os.Create(r.conf.Kernel.Path); err != nil {
+		t.Fatal(err)
+	}
+	defer r.kmsg.Close()
+	r.start()
+	defer r.end()
+	r.kernel(illegal)
+	r.until("an incident before", func() bool { return r.find("illegal-address") != nil })
+
+	thaw := func() { _ = exec.Command("fsfreeze", "--unfreeze", dir).Run() } // it may be done already
+	late := exec.Command("sh", "-c", `sleep 50; fsfreeze --unfreeze "$1"`, "sh", dir)
+	if err := late.Start(); err != nil { // whatever becomes of this test, nothing stays frozen
+		t.Fatal(err)
+	}
+	defer func() { thaw(); _ = late.Process.Kill(); _ = late.Wait() }()
+	if out, err := exec.Command("fsfreeze", "--freeze", dir).CombinedOutput(); err != nil {
+		t.Skipf("the file system cannot be frozen: %v: %s", err, out)
+	}
+	r.kernel(fallen)
+	status := func() int {
+		res, err := http.Get("http://" + r.addr + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	// A loop that goes round, once a second at least, notes the later time and is well.
+	r.until("that health says so", func() bool {
+		offset.Add(int64(2 * time.Minute))
+		time.Sleep(3 * time.Second)
+		return status() == http.StatusServiceUnavailable
+	})
+	if m := r.get("/metrics"); !strings.Contains(m, `fault="illegal-address"`) {
+		t.Errorf("metrics while the loop hangs: %s", m)
+	}
+	if p := r.get("/api/v1/incidents"); !strings.Contains(p, "illegal-address") {
+		t.Errorf("incidents while the loop hangs: %s", p)
+	}
+	offset.Store(0)
+	thaw()
+	r.until("the incident in the store", func() bool { i := r.find("gpu-fell-off-bus"); return i != nil && i.Count == 1 })
+	r.until("health", func() bool { return status() == http.StatusOK })
 }
