@@ -3,7 +3,10 @@ package watch
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
 )
 
@@ -68,5 +71,45 @@ func TestExchangedCard(t *testing.T) {
 			t.Errorf("after the new card's line:\n%s", incidentText(list))
 		}
 		r.end()
+	}
+}
+
+// TestPlace: which lines go with a card. After a power cycle all of the boot before do,
+// whenever the card was last seen by a daemon; within one boot those up to then.
+func TestPlace(t *testing.T) {
+	t0 := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	old := incident.Card{GPU: gpumedic.GPU{PCI: "0000:3a:00.0", UUID: "GPU-a", Serial: "1"}}
+	other := incident.Card{GPU: gpumedic.GPU{PCI: "0000:3a:00.0", UUID: "GPU-b", Serial: "2"}}
+	nameless := incident.Card{GPU: gpumedic.GPU{PCI: "0000:3a:00.0"}}
+	for name, c := range map[string]struct {
+		boot  time.Duration // to the time at which the old card was seen
+		at    time.Duration // of the line
+		pci   string
+		now   incident.Card
+		stays bool
+	}{
+		"before it was seen last":        {-time.Hour, -time.Minute, "0000:3a:00.0", other, false},
+		"after it was seen last":         {-time.Hour, time.Minute, "0000:3a:00.0", other, true},
+		"after, and then a power cycle":  {2 * time.Minute, time.Minute, "0000:3a:00.0", other, false},
+		"since the power cycle":          {2 * time.Minute, 3 * time.Minute, "0000:3a:00.0", other, true},
+		"another slot":                   {-time.Hour, -time.Minute, "0000:5d:00.0", other, true},
+		"the same card":                  {-time.Hour, -time.Minute, "0000:3a:00.0", old, true},
+		"a card that does not say which": {-time.Hour, -time.Minute, "0000:3a:00.0", nameless, true},
+	} {
+		w := newWindow(24 * time.Hour)
+		w.place([]incident.Card{old}, t0, t0.Add(-24*time.Hour))
+		s := gpumedic.Signal{Kind: "xid.95", Subject: gpumedic.Subject{GPU: gpumedic.GPU{PCI: c.pci}}}
+		s.First = gpumedic.Stamp{Time: t0.Add(c.at), Precision: time.Second}
+		s.Last = s.First
+		w.add(s)
+		text := w.save("r", nil) // and over a restart
+		w = newWindow(24 * time.Hour)
+		if _, _, ok := w.restore(text); !ok {
+			t.Fatal("not restored")
+		}
+		exchanged := w.place([]incident.Card{c.now}, t0.Add(5*time.Minute), t0.Add(c.boot))
+		if got := len(w.events) == 1; got != c.stays || len(exchanged) > 0 != (c.now.GPU.UUID == "GPU-b") {
+			t.Errorf("%s: the line stays: %v, want %v; exchanged %v", name, got, c.stays, exchanged)
+		}
 	}
 }
