@@ -206,7 +206,10 @@ func TestStrictServices(t *testing.T) {
 			}
 			conf := Config{Channels: []Channel{ch}}
 			r = newRig(t, conf)
-			const incidents = 300
+			incidents := int64(300)
+			if testing.Short() {
+				incidents = 60
+			}
 			id := int64(0)
 			told := func(kind Kind) {
 				for n := int64(1); n <= incidents; n++ {
