@@ -158,3 +158,29 @@ func TestStoreHangs(t *testing.T) {
 	r.until("the incident in the store", func() bool { i := r.find("gpu-fell-off-bus"); return i != nil && i.Count == 1 })
 	r.until("health", func() bool { return status() == http.StatusOK })
 }
+
+// TestStoreRemoved: a store that is removed under the daemon is said to be missing, not
+// written into the void; a restart begins a new one, with what the logs still hold.
+func TestStoreRemoved(t *testing.T) {
+	hook := newReceiver(t)
+	r := begin(t, t.TempDir(), func(c *Config) { c.Notify = webhookTo(hook.URL) })
+	r.kernel(illegal)
+	r.until("an incident before", func() bool { return strings.Contains(hook.text(), "train opened:1") })
+	for _, end := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(r.conf.Store + end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.kernel(fallen)
+	r.until("that the store is said to be missing", func() bool {
+		s := r.source(sourceStore)
+		return s.State == SourceFailed && strings.Contains(s.Error, "removed")
+	})
+	if got := r.get("/api/v1/incidents"); !strings.Contains(got, "gpu-fell-off-bus") || !strings.Contains(got, "illegal-address") {
+		t.Errorf("incidents in memory: %s", got)
+	}
+	r.end()
+	r.start()
+	r.until("both in a new store", func() bool { return r.find("gpu-fell-off-bus") != nil && r.find("illegal-address") != nil })
+	r.until("the notice", func() bool { return strings.Contains(hook.text(), "python opened:1") })
+}

@@ -68,6 +68,7 @@ type Store struct {
 	cursors map[string]string // not yet written
 	written time.Time         // last write, by the caller's clock
 	unsaved *incident.Book    // what could not be written
+	file    os.FileInfo       // of the path when it was opened
 }
 
 // Open opens a store.
@@ -194,6 +195,19 @@ func (s *Store) openWrite(ctx context.Context, first int64) error {
 		return s.wrap("open", err)
 	}
 	s.read.SetMaxOpenConns(4)
+	if s.file, err = os.Stat(s.path); err != nil {
+		return s.wrap("open", err)
+	}
+	return nil
+}
+
+// there reports whether the path still leads to the open file. What is written to one
+// that was removed nobody will ever read.
+func (s *Store) there() error {
+	st, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(st, s.file) {
+		return fmt.Errorf("%w: it was removed or replaced while it was open; a restart begins a new one", ErrMissing)
+	}
 	return nil
 }
 
