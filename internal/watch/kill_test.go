@@ -163,7 +163,10 @@ func TestKill(t *testing.T) {
 	if err := p.Wait(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("killed %d of %d times; %d lines, %d programs, %d messages sent again", killed, kills, lines, programs, hook.again)
+	hook.mu.Lock()
+	again := hook.again
+	hook.mu.Unlock()
+	t.Logf("killed %d of %d times; %d lines, %d programs, %d messages sent again", killed, kills, lines, programs, again)
 	if n := count(); n != lines {
 		t.Errorf("%d lines counted, want %d", n, lines)
 	}
