@@ -90,9 +90,6 @@ func (r *readings) put(source string, doc []byte, how extent) {
 			s.Subject.Node = r.node
 		}
 		before := old[key]
-		if before != nil && otherCard(&s, before) {
-			before = nil
-		}
 		if how != some || before == nil || differs(&s, before) {
 			r.changed = true
 		}
@@ -103,13 +100,6 @@ func (r *readings) put(source string, doc []byte, how extent) {
 	}
 	r.sources[source] = now
 	r.moved = true
-}
-
-// otherCard reports whether the GPU at an address is another one than before: what the one
-// before said is not said of it.
-func otherCard(s, before *section.Readings) bool {
-	a, b := s.Values["uuid"].Value, before.Values["uuid"].Value
-	return a != "" && b != "" && a != b && s.Subject.Process.PID == 0 && s.Values["mig.uuid"].Value == ""
 }
 
 // differs reports whether a set says something in words that was not said before. That a
@@ -142,6 +132,9 @@ func passing(key string) bool {
 
 // join fills in what a lesser document does not hold.
 func join(s, before *section.Readings) {
+	if otherCard(s, before) {
+		return
+	}
 	all := maps.Clone(before.Values)
 	for k := range all {
 		if passing(k) {
@@ -163,6 +156,13 @@ func join(s, before *section.Readings) {
 	if g.Minor == nil {
 		g.Minor = b.Minor
 	}
+}
+
+// otherCard reports whether the GPU at an address is another one than before: what the one
+// before said is not said of it.
+func otherCard(s, before *section.Readings) bool {
+	a, b := s.Values["uuid"].Value, before.Values["uuid"].Value
+	return a != "" && b != "" && a != b && s.Subject.Process.PID == 0 && s.Values["mig.uuid"].Value == ""
 }
 
 // of are the readings of one source in a fixed order.

@@ -37,8 +37,7 @@ type worker struct {
 // it covers four minutes, in which an error that we take for a refusal may pass.
 const maxRefusals = 8
 
-// maxPoll is how long a worker sleeps at most: who puts a notice wakes it, and the clock of
-// its own deadlines may be set meanwhile.
+// maxPoll is how long a worker sleeps at most: a commit whose wake-up got lost is found.
 const maxPoll = 30 * time.Second
 
 // run works until ctx ends. A message under way is finished first.

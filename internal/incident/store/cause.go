@@ -2,6 +2,8 @@ package store
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -36,6 +38,16 @@ func (s *Store) cause() error {
 		if errors.Is(err, e) {
 			return ErrFull
 		}
+	}
+	return nil
+}
+
+// there reports whether the path still leads to the open file. What is written to one
+// that was removed nobody will ever read.
+func (s *Store) there() error {
+	st, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(st, s.file) {
+		return fmt.Errorf("%w: it was removed or replaced while it was open; a restart begins a new one", ErrMissing)
 	}
 	return nil
 }

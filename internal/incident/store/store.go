@@ -181,6 +181,9 @@ func (s *Store) openWrite(ctx context.Context, first int64) error {
 	if err := s.createSchema(ctx, first); err != nil {
 		return err
 	}
+	if s.file, err = os.Stat(s.path); err != nil {
+		return s.wrap("open", err)
+	}
 	// A file without the right to write it opens all the same; a write that changes
 	// nothing shows it.
 	if _, err := s.w.ExecContext(ctx, "DELETE FROM cursors WHERE source IS NULL"); err != nil {
@@ -195,19 +198,6 @@ func (s *Store) openWrite(ctx context.Context, first int64) error {
 		return s.wrap("open", err)
 	}
 	s.read.SetMaxOpenConns(4)
-	if s.file, err = os.Stat(s.path); err != nil {
-		return s.wrap("open", err)
-	}
-	return nil
-}
-
-// there reports whether the path still leads to the open file. What is written to one
-// that was removed nobody will ever read.
-func (s *Store) there() error {
-	st, err := os.Stat(s.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(st, s.file) {
-		return fmt.Errorf("%w: it was removed or replaced while it was open; a restart begins a new one", ErrMissing)
-	}
 	return nil
 }
 
