@@ -12,11 +12,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -25,68 +23,31 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/gpumedic/gpumedic"
+	"github.com/gpumedic/gpumedic/e2e/peers"
 	"github.com/gpumedic/gpumedic/internal/act/notify"
 )
 
-// alert is what Alertmanager says of an alert, by its API and to its receivers.
-type alert struct {
-	Status      any               `json:"status"`
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
-	EndsAt      time.Time         `json:"endsAt"`
-}
-
+// server is an Alertmanager and the receiver that it tells.
 type server struct {
-	t   *testing.T
-	url string
+	*peers.Alertmanager
+	t *testing.T
 
 	mu   sync.Mutex
-	told []alert // by the webhook that Alertmanager sends
+	told []peers.Alert
 }
 
 func start(t *testing.T) *server {
 	t.Helper()
-	bin, err := exec.LookPath("prometheus-alertmanager")
-	if err != nil {
-		t.Skip("prometheus-alertmanager is not installed (Debian: prometheus-alertmanager)")
-	}
 	s := &server{t: t}
 	hook := httptest.NewServer(http.HandlerFunc(s.receive))
 	t.Cleanup(hook.Close)
-	dir := t.TempDir()
-	conf := fmt.Sprintf("route: {receiver: r, group_by: [incident], group_wait: 0s, group_interval: 1s, repeat_interval: 1h}\n"+
-		"receivers: [{name: r, webhook_configs: [{url: %q, send_resolved: true}]}]\n", hook.URL)
-	must(t, os.WriteFile(filepath.Join(dir, "am.yml"), []byte(conf), 0o600))
-	addr := freeAddr(t)
-	cmd := exec.Command(bin, "--config.file="+filepath.Join(dir, "am.yml"), "--storage.path="+filepath.Join(dir, "data"),
-		"--web.listen-address="+addr, "--cluster.listen-address=")
-	log, err := os.Create(filepath.Join(dir, "am.log"))
-	must(t, err)
-	cmd.Stdout, cmd.Stderr = log, log
-	must(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()
-		log.Close()
-		if t.Failed() {
-			b, _ := os.ReadFile(log.Name())
-			t.Logf("alertmanager: %s", b)
-		}
-	})
-	s.url = "http://" + addr
-	s.until("Alertmanager is ready", func() bool {
-		r, err := http.Get(s.url + "/-/ready")
-		if err != nil {
-			return false
-		}
-		r.Body.Close()
-		return r.StatusCode == 200
-	})
+	s.Alertmanager = peers.StartAlertmanager(t, fmt.Sprintf("route: {receiver: r, group_by: [incident], group_wait: 0s, group_interval: 1s, repeat_interval: 1h}\n"+
+		"receivers: [{name: r, webhook_configs: [{url: %q, send_resolved: true}]}]\n", hook.URL))
 	return s
 }
 
 func (s *server) receive(_ http.ResponseWriter, q *http.Request) {
-	var d struct{ Alerts []alert }
+	var d struct{ Alerts []peers.Alert }
 	b, err := io.ReadAll(q.Body)
 	if err == nil {
 		err = json.Unmarshal(b, &d)
@@ -111,25 +72,9 @@ func (s *server) saw(incident, status string) bool {
 	return false
 }
 
-// active are the alerts of the API.
-func (s *server) active() []alert {
-	s.t.Helper()
-	r, err := http.Get(s.url + "/api/v2/alerts")
-	must(s.t, err)
-	defer r.Body.Close()
-	var out []alert
-	must(s.t, json.NewDecoder(r.Body).Decode(&out))
-	return out
-}
-
 func (s *server) until(what string, f func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if f() {
-			return
-		}
-	}
-	s.t.Fatalf("waited in vain until %s", what)
+	peers.Until(s.t, what, f)
 }
 
 func must(t *testing.T, err error) {
@@ -137,13 +82,6 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func freeAddr(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func run(t *testing.T, n *notify.Notifier) (stop func()) {
@@ -168,7 +106,7 @@ func TestLifeOfAnAlert(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "n.db")+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
 	must(t, err)
 	defer db.Close()
-	conf := &notify.Config{Channels: []notify.Channel{{Name: "am", Type: "alertmanager", URL: s.url, Resend: time.Second, Labels: map[string]string{"cluster": "c1"}}}}
+	conf := &notify.Config{Channels: []notify.Channel{{Name: "am", Type: "alertmanager", URL: s.URL, Resend: time.Second, Labels: map[string]string{"cluster": "c1"}}}}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	n, err := notify.New(t.Context(), db, conf, log)
 	must(t, err)
@@ -176,8 +114,8 @@ func TestLifeOfAnAlert(t *testing.T) {
 
 	must(t, n.Put(t.Context(), notice(1, 1, notify.Opened)))
 	must(t, n.Put(t.Context(), notice(2, 2, notify.Opened)))
-	s.until("both alerts are in the API", func() bool { return len(s.active()) == 2 })
-	for _, a := range s.active() {
+	s.until("both alerts are in the API", func() bool { return len(s.Alerts()) == 2 })
+	for _, a := range s.Alerts() {
 		if a.Labels["alertname"] != "gpu-fell-off-bus" || a.Labels["cluster"] != "c1" || a.Labels["node"] != "n1" || a.Annotations["summary"] != "GPU 3 no longer answers" {
 			t.Errorf("alert %+v", a)
 		}
@@ -185,13 +123,13 @@ func TestLifeOfAnAlert(t *testing.T) {
 	s.until("the receiver of Alertmanager was told", func() bool { return s.saw("1", "firing") && s.saw("2", "firing") })
 
 	// Past the first end of validity, and over a restart, the alerts are still there.
-	first := s.active()[0].EndsAt
+	first := s.Alerts()[0].EndsAt
 	stop()
 	n, err = notify.New(t.Context(), db, conf, log)
 	must(t, err)
 	stop = run(t, n)
 	s.until("the first validity is over", func() bool { return time.Now().After(first.Add(time.Second)) })
-	if got := len(s.active()); got != 2 {
+	if got := len(s.Alerts()); got != 2 {
 		t.Errorf("%d alerts after the first validity, want 2", got)
 	}
 
@@ -199,7 +137,7 @@ func TestLifeOfAnAlert(t *testing.T) {
 	closed.Closed = time.Now()
 	must(t, n.Put(t.Context(), closed))
 	s.until("the receiver was told that it is resolved", func() bool { return s.saw("1", "resolved") })
-	s.until("the API has only the other one", func() bool { a := s.active(); return len(a) == 1 && a[0].Labels["incident"] == "2" })
+	s.until("the API has only the other one", func() bool { a := s.Alerts(); return len(a) == 1 && a[0].Labels["incident"] == "2" })
 	if s.saw("2", "resolved") {
 		t.Error("the open incident was resolved too")
 	}

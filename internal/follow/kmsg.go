@@ -64,6 +64,9 @@ func BootID(proc string) string {
 	return id
 }
 
+// Booted is when this boot began, by the clock of the kernel's records.
+func Booted(now time.Time) time.Time { return now.Add(-monotonic()) }
+
 // Run implements Follower.
 func (k *Kmsg) Run(ctx context.Context, position string, out chan<- Chunk) error {
 	var at kmsgPosition

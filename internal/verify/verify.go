@@ -6,6 +6,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,13 +73,19 @@ func Readings(i *incident.Incident, n *report.Node, since time.Time) incident.Ch
 		return c
 	}
 	for _, u := range n.Unread {
-		if i.Subject.GPU.IsZero() || u.Subject.GPU.IsZero() || incident.SameGPU(i.Subject.GPU, u.Subject.GPU) {
+		if i.Subject.GPU.IsZero() || u.Subject.GPU.IsZero() || inPlace(i.Subject.GPU, u.Subject.GPU) {
 			c.Result, c.Detail = incident.Unknown, u.Reading+": "+u.Why
 			return c
 		}
 	}
-	if g := i.Subject.GPU; !g.IsZero() && !there(n, g) {
-		c.Result, c.Detail = incident.Unknown, fmt.Sprintf("%s was not seen", g.String())
+	if g := i.Subject.GPU; !g.IsZero() {
+		switch now, ok := found(n, g); {
+		case !ok:
+			c.Result, c.Detail = incident.Unknown, fmt.Sprintf("%s was not seen", g.String())
+		case !incident.SameGPU(g, now):
+			c.Before["card"], c.After["card"] = cmp.Or(g.Serial, g.UUID), cmp.Or(now.Serial, now.UUID)
+			c.Detail = fmt.Sprintf("another card is at %s", now.PCI)
+		}
 	}
 	return c
 }
@@ -113,17 +120,31 @@ func SameFault(i *incident.Incident, f *gpumedic.Finding) bool {
 		return true
 	}
 	for _, s := range append([]gpumedic.Subject{f.Subject}, f.Also...) {
-		if s.GPU.IsZero() || incident.SameGPU(i.Subject.GPU, s.GPU) {
+		if s.GPU.IsZero() || inPlace(i.Subject.GPU, s.GPU) {
 			return true
 		}
 	}
 	return false
 }
 
-func there(n *report.Node, g gpumedic.GPU) bool {
-	return slices.ContainsFunc(n.GPUs, func(r report.GPU) bool {
-		return incident.SameGPU(g, gpumedic.GPU{PCI: r.PCI, UUID: r.UUID, Serial: r.Serial, Index: r.Index})
-	})
+// inPlace reports whether b is the GPU of an incident, or the one in its slot now. An
+// exchanged card is a repair: what is in the slot must be well, and the same fault there
+// may be the slot's.
+func inPlace(a, b gpumedic.GPU) bool {
+	return incident.SameGPU(a, b) || a.PCI != "" && a.PCI == b.PCI
+}
+
+// found is the GPU of an incident among those that were read, before the one that is in
+// its slot.
+func found(n *report.Node, g gpumedic.GPU) (gpumedic.GPU, bool) {
+	for _, same := range []func(a, b gpumedic.GPU) bool{incident.SameGPU, inPlace} {
+		for _, r := range n.GPUs {
+			if b := (gpumedic.GPU{PCI: r.PCI, UUID: r.UUID, Serial: r.Serial, Index: r.Index}); same(g, b) {
+				return b, true
+			}
+		}
+	}
+	return gpumedic.GPU{}, false
 }
 
 // Since is from when on log lines count against a repair: after it, or after what is

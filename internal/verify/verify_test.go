@@ -52,6 +52,28 @@ func TestReadings(t *testing.T) {
 	}
 }
 
+// TestExchangedCard: a card that was exchanged is a repair; what is in its slot counts.
+func TestExchangedCard(t *testing.T) {
+	i := remap()
+	i.Subject.GPU.UUID, i.Subject.GPU.Serial = "GPU-old", "1650000000001"
+	n := nodeWith("0000:5d:00.0", "0000:3b:00.0")
+	n.GPUs[1].UUID, n.GPUs[1].Serial = "GPU-new", "1659999999999"
+	got := Readings(i, n, t0.Add(time.Minute))
+	if got.Result != incident.Passed || got.Before["card"] != "1650000000001" || got.After["card"] != "1659999999999" || got.Detail == "" {
+		t.Errorf("%+v", got)
+	}
+	f := gpumedic.Finding{Fault: "row-remap-pending", Role: gpumedic.RoleRoot, LastSeen: t0.Add(time.Hour).Format(time.RFC3339)}
+	f.Subject.GPU = gpumedic.GPU{PCI: "0000:3b:00.0", UUID: "GPU-new"}
+	n.Findings = []gpumedic.Finding{f}
+	if got := Readings(i, n, t0.Add(time.Minute)); got.Result != incident.Failed {
+		t.Errorf("the card in its place has the fault too: %+v", got)
+	}
+	n.Findings[0].Subject.GPU = gpumedic.GPU{PCI: "0000:5d:00.0", UUID: "GPU-other"}
+	if got := Readings(i, n, t0.Add(time.Minute)); got.Result != incident.Passed {
+		t.Errorf("the fault of another slot: %+v", got)
+	}
+}
+
 func TestQuiet(t *testing.T) {
 	for _, c := range []struct {
 		now  time.Time

@@ -168,6 +168,7 @@ func (d *Daemon) prepare(ctx context.Context) error {
 		conf: c, log: log, now: d.o.Now, core: core, store: d.store, health: d.health,
 		holders: newHolders(c.Node, d.o.Root), boot: follow.BootID(d.proc()),
 		logs: map[string]chan follow.Chunk{}, readings: make(chan reading), positions: map[string]string{}, waiting: map[string]bool{},
+		turned: d.started,
 	}
 	if err := d.restore(ctx); err != nil {
 		return err

@@ -195,7 +195,10 @@ func (r *running) source(name string) Source {
 	return Source{}
 }
 
-const fallen = "NVRM: Xid (PCI:0000:3b:00): 79, pid=4242, name=python, GPU has fallen off the bus."
+const (
+	fallen  = "NVRM: Xid (PCI:0000:3b:00): 79, pid=4242, name=python, GPU has fallen off the bus."
+	illegal = "NVRM: Xid (PCI:0000:5d:00): 31, pid=77, name=train, MMU Fault: ENGINE GRAPHICS GPC0 faulted @ 0x7f_0000. Fault is of type FAULT_PDE ACCESS_TYPE_READ"
+)
 
 func TestFromTheKernelsLineToMetrics(t *testing.T) {
 	r := begin(t, t.TempDir(), nil)
@@ -223,7 +226,7 @@ func TestRestart(t *testing.T) {
 	r.until("the lines of meanwhile", func() bool { return r.find("gpu-fell-off-bus").Count == 3 })
 	r.end()
 	r.start()
-	r.kernel("NVRM: Xid (PCI:0000:5d:00): 31, pid=77, name=train, MMU Fault: ENGINE GRAPHICS GPC0 faulted @ 0x7f_0000. Fault is of type FAULT_PDE ACCESS_TYPE_READ")
+	r.kernel(illegal)
 	r.until("the next incident", func() bool { return len(r.incidents()) == 2 })
 	if i := r.find("gpu-fell-off-bus"); i.Count != 3 || i.Occurrences != 1 {
 		t.Errorf("count %d, occurrences %d after a restart", i.Count, i.Occurrences)

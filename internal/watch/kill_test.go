@@ -31,6 +31,9 @@ func daemonProcess(dir string) int {
 	if err == nil {
 		c := testConfig(dir)
 		c.Notify = webhookTo(os.Getenv("GPUMEDIC_TEST_HOOK"))
+		if a := os.Getenv("GPUMEDIC_TEST_LISTEN"); a != "" {
+			c.Web.Listen = []string{a}
+		}
 		err = Run(ctx, Options{Config: c, Catalog: cat, Log: slog.New(slog.DiscardHandler)})
 	}
 	if err != nil {
@@ -47,14 +50,16 @@ func webhookTo(url string) notify.Config {
 // receiver is a webhook that remembers what it was told.
 type receiver struct {
 	*httptest.Server
-	mu   sync.Mutex
-	told map[string]int // "incident kind" by delivery, each idempotency key once
-	keys map[string]bool
+	mu    sync.Mutex
+	told  map[string]int // "GPU program kind" by delivery, each idempotency key once
+	keys  map[string]bool
+	again int // messages that came under a key that was known
 }
 
 func newReceiver(t *testing.T) *receiver {
 	r := &receiver{told: map[string]int{}, keys: map[string]bool{}}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		defer func() { time.Sleep(time.Duration(rand.IntN(10)) * time.Millisecond) }() // for kills between message and answer
 		var m struct {
 			Notices []notify.Notice `json:"notices"`
 		}
@@ -67,10 +72,12 @@ func newReceiver(t *testing.T) *receiver {
 		if key == "" || len(m.Notices) == 0 {
 			t.Errorf("a message without key or notices: %v", q.Header)
 		}
-		if !r.keys[key] { // one that was sent before a kill comes again under its key
+		if r.keys[key] { // one whose answer a kill cut off comes again under its key
+			r.again++
+		} else {
 			r.keys[key] = true
 			for _, n := range m.Notices {
-				r.told[fmt.Sprint(n.Subject.GPU.PCI, " ", n.Kind)]++
+				r.told[fmt.Sprint(n.Subject.GPU.PCI, " ", n.Subject.Process.Name, " ", n.Kind)]++
 			}
 		}
 	}))
@@ -85,19 +92,21 @@ func (r *receiver) text() string {
 }
 
 // TestKill: killed at any moment of a storm, again and again, the daemon counts every
-// line once, opens every incident once and tells each once. GPUMEDIC_TEST_KILLS sets how
-// often (default 30).
+// line once, opens every incident once and tells each once: at the receiver by key, since
+// a message whose answer a kill cut off is sent again. GPUMEDIC_TEST_KILLS sets how often
+// (default 30). Between two kills two programs begin to fail.
 func TestKill(t *testing.T) {
-	kills, lines := 30, 40000
+	kills := 30
 	if n, err := strconv.Atoi(os.Getenv("GPUMEDIC_TEST_KILLS")); err == nil {
 		kills = n
 	}
 	if testing.Short() {
-		kills, lines = 4, 4000
+		kills = 4
 	}
+	const gpus = 6
+	lines, programs := 2000*kills, 2*kills
 	dir := t.TempDir()
 	hook := newReceiver(t)
-	const gpus = 6
 	r := &running{t: t, dir: dir, conf: testConfig(dir)}
 	var err error
 	if r.kmsg, err = os.Create(r.conf.Kernel.Path); err != nil {
@@ -108,8 +117,8 @@ func TestKill(t *testing.T) {
 	storm := func(n int) { // the kernel goes on writing whatever happens to the daemon
 		var batch []string
 		for range n {
-			g := written * gpus / lines // one GPU after the other
-			batch = append(batch, fmt.Sprintf("NVRM: Xid (PCI:0000:%02x:00): 13, pid=%d, name=train%d, Graphics SM Warp Exception on (GPC 0, TPC 0, SM 0): Out Of Range Address", 0x10+g, 100+g, g))
+			n := written * programs / lines // one program after the other
+			batch = append(batch, fmt.Sprintf("NVRM: Xid (PCI:0000:%02x:00): 13, pid=%d, name=train%d, Graphics SM Warp Exception on (GPC 0, TPC 0, SM 0): Out Of Range Address", 0x10+n%gpus, 100+n, n))
 			written++
 		}
 		r.kernel(batch...)
@@ -144,8 +153,8 @@ func TestKill(t *testing.T) {
 		return n
 	}
 	want := map[string]int{}
-	for g := range gpus {
-		want[fmt.Sprintf("0000:%02x:00.0 opened", 0x10+g)] = 1
+	for n := range programs {
+		want[fmt.Sprintf("0000:%02x:00.0 train%d opened", 0x10+n%gpus, n)] = 1
 	}
 	r.log = &syncBuffer{}
 	r.until("the whole storm", func() bool { return count() >= lines && hook.text() == fmt.Sprint(want) })
@@ -154,11 +163,14 @@ func TestKill(t *testing.T) {
 	if err := p.Wait(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("killed %d of %d times", killed, kills)
+	hook.mu.Lock()
+	again := hook.again
+	hook.mu.Unlock()
+	t.Logf("killed %d of %d times; %d lines, %d programs, %d messages sent again", killed, kills, lines, programs, again)
 	if n := count(); n != lines {
 		t.Errorf("%d lines counted, want %d", n, lines)
 	}
-	if list := r.incidents(); len(list) != gpus {
+	if list := r.incidents(); len(list) != programs {
 		t.Errorf("incidents:\n%s", incidentText(list))
 	}
 	if got := hook.text(); got != fmt.Sprint(want) {

@@ -159,6 +159,9 @@ func (l *loop) read(r reading) {
 	c.readings.judge(now)
 	if r.how != some {
 		l.holders.read(c.readings.of(r.source), now)
+		if r.source == sourceGPUs {
+			l.place(now)
+		}
 	}
 	if r.err == nil && r.source != hungGPUs {
 		l.health.answered(r.source, r.took)
@@ -327,6 +330,7 @@ func (l *loop) end() {
 	if l.core.pending() >= counts {
 		l.core.conclude()
 	}
+	l.savedAt = [3]uint64{} // when each card was seen last is news of no one, but kept
 	l.observe(ctx)
 	if err := l.store.Flush(ctx, l.now()); err != nil {
 		l.log.Error("the last positions cannot be stored; lines will be read again", "error", err)

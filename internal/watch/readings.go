@@ -132,6 +132,9 @@ func passing(key string) bool {
 
 // join fills in what a lesser document does not hold.
 func join(s, before *section.Readings) {
+	if otherCard(s, before) {
+		return
+	}
 	all := maps.Clone(before.Values)
 	for k := range all {
 		if passing(k) {
@@ -153,6 +156,13 @@ func join(s, before *section.Readings) {
 	if g.Minor == nil {
 		g.Minor = b.Minor
 	}
+}
+
+// otherCard reports whether the GPU at an address is another one than before: what the one
+// before said is not said of it.
+func otherCard(s, before *section.Readings) bool {
+	a, b := s.Values["uuid"].Value, before.Values["uuid"].Value
+	return a != "" && b != "" && a != b && s.Subject.Process.PID == 0 && s.Values["mig.uuid"].Value == ""
 }
 
 // of are the readings of one source in a fixed order.

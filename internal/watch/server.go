@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 
@@ -43,7 +44,10 @@ func (d *Daemon) listen() ([]*server, error) {
 		if host, _, _ := net.SplitHostPort(l.Addr().String()); c.File == "" && !net.ParseIP(host).IsLoopback() {
 			d.o.Log.Warn("served to other machines without TLS or authentication: see web.file", "address", l.Addr())
 		}
-		out = append(out, &server{listener: l, d: d, http: page.NewHTTP(handler)})
+		h := page.NewHTTP(handler)
+		// What clients do wrong is not the daemon's trouble, and anyone could fill the log with it.
+		h.ErrorLog = slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug)
+		out = append(out, &server{listener: l, d: d, http: h})
 	}
 	return out, nil
 }

@@ -27,12 +27,13 @@ type window struct {
 	span   time.Duration
 	events map[string]*gpumedic.Signal // by signature, or by group for what is beyond maxDistinct
 	groups map[string]int              // how many are kept apart
+	slots  map[string]slot             // by PCI address
 	// news counts changes of what there is, more those that only count further.
 	news, more uint64
 }
 
 func newWindow(span time.Duration) *window {
-	return &window{span: span, events: map[string]*gpumedic.Signal{}, groups: map[string]int{}}
+	return &window{span: span, events: map[string]*gpumedic.Signal{}, groups: map[string]int{}, slots: map[string]slot{}}
 }
 
 func groupOf(s *gpumedic.Signal) string { return s.Kind + "\x00" + s.Subject.GPU.String() }
@@ -152,13 +153,14 @@ type kept struct {
 	Run     string                     `json:"run"`
 	Events  map[string]gpumedic.Signal `json:"events"`
 	Onset   map[string]time.Time       `json:"onset"`
+	Slots   map[string]slot            `json:"slots,omitempty"`
 }
 
 const keptVersion = 1
 
 // save writes the window as text for the store.
 func (w *window) save(run string, onset map[string]time.Time) string {
-	k := kept{Version: keptVersion, Run: run, Events: make(map[string]gpumedic.Signal, len(w.events)), Onset: onset}
+	k := kept{Version: keptVersion, Run: run, Events: make(map[string]gpumedic.Signal, len(w.events)), Onset: onset, Slots: w.slots}
 	for key, s := range w.events {
 		k.Events[key] = *s
 	}
@@ -181,6 +183,7 @@ func (w *window) restore(text string) (run string, onset map[string]time.Time, o
 			w.groups[groupOf(&s)]++
 		}
 	}
+	maps.Copy(w.slots, k.Slots)
 	w.news++
 	return k.Run, k.Onset, true
 }

@@ -6,11 +6,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +36,8 @@ type answer struct {
 
 const maxAnswer = 64 << 10
 
-// post sends a JSON body to address. Whatever is not 2xx is a failure.
+// post sends a JSON body to address. Whatever is not 2xx is a failure, and the answer is
+// given with it.
 func (c *client) post(ctx context.Context, s *secrets, address string, body []byte, header http.Header) (*answer, error) {
 	if err := c.mayCarry(s, address); err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func (c *client) post(ctx context.Context, s *secrets, address string, body []by
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, c.refusal(resp, text)
+		return &answer{resp.Header, text}, c.refusal(resp, text)
 	}
 	if err != nil {
 		return nil, failf(tryLater, "read answer: %v", bare(err))
@@ -168,37 +171,54 @@ type coded struct {
 	ErrMsg     string `json:"errmsg"`
 }
 
+// read gives the code of an answer; ok is false where it has none.
+func (a *answer) read() (code int, text string, ok bool) {
+	var c coded
+	if json.Unmarshal(a.body, &c) != nil {
+		return 0, "", false
+	}
+	for _, p := range []*int{c.Code, c.ErrCode, c.StatusCode} {
+		if p != nil {
+			return *p, cut(oneLine(strings.TrimSpace(c.Msg+" "+c.ErrMsg)), 200), true
+		}
+	}
+	return 0, "", false
+}
+
 // judge reads the code of a 2xx answer. An answer without one did not come from the
 // service (a proxy, a login page): nothing was delivered.
 func (a *answer) judge(codes map[int]outcome) error {
-	var c coded
-	if err := json.Unmarshal(a.body, &c); err != nil {
+	code, text, ok := a.read()
+	switch {
+	case !ok:
 		return failf(tryLater, "answer is not that of the service%s", excerpt(a.body))
+	case code == 0:
+		return nil
 	}
-	for _, code := range []*int{c.Code, c.ErrCode, c.StatusCode} {
-		if code == nil {
-			continue
-		}
-		if *code == 0 {
-			return nil
-		}
-		what, ok := codes[*code]
-		if !ok {
-			what = refused // after some attempts: not to block the channel for what we do not know
-		}
-		return failf(what, "error %d: %s", *code, cut(oneLine(strings.TrimSpace(c.Msg+" "+c.ErrMsg)), 200))
+	what, ok := codes[code]
+	if !ok {
+		what = refused // after some attempts: not to block the channel for what we do not know
 	}
-	return failf(tryLater, "answer is not that of the service%s", excerpt(a.body))
+	return failf(what, "error %d: %s", code, text)
 }
 
 // judged is post followed by judge, also for errors that a gateway sends with a status
-// of its own and a code in the body.
+// of its own and a code in the body: Feishu's limits its callers with 400 as well as 429,
+// and a status alone would make that a message which nobody takes.
 func (c *client) judged(ctx context.Context, s *secrets, address string, body []byte, codes map[int]outcome) error {
 	a, err := c.post(ctx, s, address, body, nil)
-	if err != nil {
-		return err
+	if err == nil {
+		return a.judge(codes)
 	}
-	return a.judge(codes)
+	var f *failure
+	if a != nil && errors.As(err, &f) {
+		if code, text, ok := a.read(); ok && code != 0 {
+			if what, known := codes[code]; known {
+				f.what, f.msg = what, f.msg+" (error "+strconv.Itoa(code)+": "+text+")"
+			}
+		}
+	}
+	return err
 }
 
 // marshal encodes without turning < and > into \u003c: it costs room where a service

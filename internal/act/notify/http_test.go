@@ -49,6 +49,10 @@ func TestAnswers(t *testing.T) {
 		{"feishu", 200, `{"code":424242,"msg":"never seen"}`, "refused"},
 		{"feishu", 200, page, "no answer"},
 		{"feishu", 200, `{}`, "no answer"},
+		{"feishu", 400, `{"code":99991400,"msg":"request trigger frequency limit"}`, "rate limited"}, // older ones of its gateway
+		{"feishu", 400, `{"code":11232,"msg":"create message service trigger rate limit"}`, "rate limited"},
+		{"feishu", 400, `{"code":9499,"msg":"Bad Request"}`, "refused"},
+		{"feishu", 500, `{"code":424242,"msg":"never seen"}`, "no answer"},
 		{"feishu", 429, `{"code":99991400,"msg":"request trigger frequency limit"}`, "rate limited"},
 		{"dingtalk", 200, `{"errcode":0,"errmsg":"ok"}`, "delivered"},
 		{"dingtalk", 200, `{"errcode":-1,"errmsg":"system busy"}`, "no answer"},

@@ -207,6 +207,25 @@ func (o *outbox) finish(ctx context.Context, tx *sql.Tx, channel string, notices
 	return err
 }
 
+// sentSince is when messages of a channel were delivered, the oldest first.
+func (o *outbox) sentSince(ctx context.Context, channel string, since time.Time) ([]time.Time, error) {
+	rows, err := o.db.QueryContext(ctx, `SELECT max(done) FROM notify_delivery WHERE channel = ? AND state = ? AND done > ? GROUP BY batch ORDER BY 1`,
+		channel, delivered, since.UnixMilli())
+	if err != nil {
+		return nil, fmt.Errorf("read what was sent: %w", err)
+	}
+	defer rows.Close()
+	var out []time.Time
+	for rows.Next() {
+		var ms int64
+		if err := rows.Scan(&ms); err != nil {
+			return nil, fmt.Errorf("read what was sent: %w", err)
+		}
+		out = append(out, time.UnixMilli(ms))
+	}
+	return out, rows.Err()
+}
+
 // prune forgets what was ended before a time. The highest number forgotten stays, so that
 // putting an old notice again does not deliver it again.
 func (o *outbox) prune(ctx context.Context, before time.Time) error {

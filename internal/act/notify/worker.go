@@ -38,7 +38,7 @@ type worker struct {
 const maxRefusals = 8
 
 // maxPoll is how long a worker sleeps at most: a commit whose wake-up got lost is found.
-const maxPoll = 5 * time.Second
+const maxPoll = 30 * time.Second
 
 // run works until ctx ends. A message under way is finished first.
 func (w *worker) run(ctx context.Context) {
@@ -62,12 +62,28 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// restore reads how long the channel asked to be left alone.
+// restore reads how long the channel asked to be left alone, and what it was sent lately:
+// its limits do not begin anew with this process.
 func (w *worker) restore(ctx context.Context) {
 	var ms int64
 	err := w.box.db.QueryRowContext(ctx, `SELECT paused, fails FROM notify_channel WHERE name = ?`, w.ch.Name).Scan(&ms, &w.fails)
 	if err == nil && ms > 0 {
 		w.paused = time.UnixMilli(ms)
+	}
+	span := time.Duration(0)
+	for _, l := range w.pace.limits {
+		span = max(span, l.span)
+	}
+	if span == 0 {
+		return
+	}
+	sent, err := w.box.sentSince(ctx, w.ch.Name, w.now().Add(-span))
+	if err != nil && ctx.Err() == nil { // then the receiver says when it is too much
+		w.log.Warn("outbox", "channel", w.ch.Name, "error", err)
+	}
+	w.pace.sent = nil
+	for _, at := range sent {
+		w.pace.note(at)
 	}
 }
 

@@ -41,8 +41,12 @@ func (s *Store) wrap(verb string, err error) error {
 		kind = ErrBusy
 	case sqlite3.SQLITE_IOERR:
 		switch code {
-		case sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE:
-			kind = ErrFull // the limit of a quota or of the process shows like this
+		case sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE:
+			if kind = s.cause(); kind == nil {
+				kind = ErrFull // room for one page, not for the file
+			}
+		case sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMMAP:
+			kind = s.cause()
 		}
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		kind = ErrReadOnly

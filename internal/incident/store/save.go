@@ -154,6 +154,9 @@ func (s *Store) need(ctx context.Context, ids []int64) error {
 
 // commit writes a step in one transaction. again says that another process was quicker.
 func (s *Store) commit(ctx context.Context, st *incident.Step, now time.Time) (again bool, err error) {
+	if err := s.there(); err != nil {
+		return false, err
+	}
 	// Counts may be lost with the power, a transition must not.
 	level := "FULL"
 	if !st.Durable() {

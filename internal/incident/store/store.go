@@ -68,6 +68,7 @@ type Store struct {
 	cursors map[string]string // not yet written
 	written time.Time         // last write, by the caller's clock
 	unsaved *incident.Book    // what could not be written
+	file    os.FileInfo       // of the path when it was opened
 }
 
 // Open opens a store.
@@ -179,6 +180,9 @@ func (s *Store) openWrite(ctx context.Context, first int64) error {
 	}
 	if err := s.createSchema(ctx, first); err != nil {
 		return err
+	}
+	if s.file, err = os.Stat(s.path); err != nil {
+		return s.wrap("open", err)
 	}
 	// A file without the right to write it opens all the same; a write that changes
 	// nothing shows it.
