@@ -4,3 +4,6 @@ package lean
 
 // Release does nothing here.
 func Release() {}
+
+// SmallPages does nothing here.
+func SmallPages() {}

@@ -157,7 +157,7 @@ func (l *loop) read(r reading) {
 	c := l.core
 	c.readings.put(r.source, r.doc, r.how)
 	c.readings.judge(now)
-	if r.how != some {
+	if r.how > some {
 		l.holders.read(c.readings.of(r.source), now)
 	}
 	if r.err == nil && r.source != hungGPUs {
