@@ -6,6 +6,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
+
+	"github.com/gpumedic/gpumedic/internal/lean"
 )
 
 // How large the heap may grow before it is collected, by what of it is in use. To collect
@@ -32,6 +35,9 @@ func tuneMemory() {
 // watchHeap sets the step for what is in use when it changes, and looks again after each
 // cycle.
 func watchHeap(live uint64, was int) {
+	if stays.Load() {
+		return
+	}
 	step := 0
 	for live > heapSteps[step].live {
 		step++
@@ -47,4 +53,26 @@ func watchHeap(live uint64, was int) {
 		}
 		watchHeap(live, step)
 	}, struct{}{})
+}
+
+// stays is set when the process is one that runs for weeks.
+var stays atomic.Bool
+
+// stayGC: what a daemon allocates is little, and collected often its heap stays small.
+const stayGC = 25
+
+// stayLean sets a process up that runs for weeks and mostly waits, in place of one that is
+// to be done soon. One processor: with more of them each event wakes threads that look for
+// work in vain, which costs more than the work, and every processor keeps memory of its
+// own. A storm of a million lines is read as fast.
+func stayLean() {
+	stays.Store(true)
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(math.MaxInt64)
+		debug.SetGCPercent(stayGC)
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
+	lean.SmallPages()
 }

@@ -188,7 +188,11 @@ func (r *readings) has(source string) bool { return len(r.sources[source]) > 0 }
 
 // sets are all readings in a fixed order.
 func (r *readings) sets() []section.Readings {
-	var out []section.Readings
+	n := 0
+	for _, s := range r.sources {
+		n += len(s)
+	}
+	out := make([]section.Readings, 0, n) // many times a minute, and each set is large
 	for _, source := range slices.Sorted(maps.Keys(r.sources)) {
 		for _, key := range slices.Sorted(maps.Keys(r.sources[source])) {
 			out = append(out, *r.sources[source][key])

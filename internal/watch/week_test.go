@@ -35,7 +35,7 @@ func TestWeek(t *testing.T) {
 	now, changes := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), 0
 	clock := func() time.Time { return now }
 	l := &loop{conf: c, log: slog.New(slog.DiscardHandler), now: clock, core: core, store: s, health: newHealth(clock),
-		holders: newHolders("n1", t.TempDir()), boot: "b", positions: map[string]string{}, waiting: map[string]bool{},
+		holders: newHolders("n1", t.TempDir(), 30*time.Second), boot: "b", positions: map[string]string{}, waiting: map[string]bool{},
 		told: func(r store.Result) { changes += len(r.Changes) }, show: func() {}, lean: func() {}}
 	l.health.source(sourceStore, 0)
 	ctx := t.Context()

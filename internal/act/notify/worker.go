@@ -38,7 +38,7 @@ type worker struct {
 const maxRefusals = 8
 
 // maxPoll is how long a worker sleeps at most: a commit whose wake-up got lost is found.
-const maxPoll = 5 * time.Second
+const maxPoll = 30 * time.Second
 
 // run works until ctx ends. A message under way is finished first.
 func (w *worker) run(ctx context.Context) {
