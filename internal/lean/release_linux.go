@@ -2,6 +2,7 @@ package lean
 
 import (
 	"os"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -59,8 +60,29 @@ func Release() {
 	}
 }
 
-// SmallPages keeps the kernel from backing this process, and what it starts, with huge
+// timerSlack is how late a timer may be: nothing here is in more of a hurry.
+const timerSlack = 1_000_000 // ns
+
+// Settle sets up a process that waits most of the time. It begins with the threads that
+// are there, others have it from them.
+//
+// The thread of Go's scheduler that watches over the others sleeps 20 us at a time for as
+// long as one of them works: with that each piece of work of a millisecond costs as much
+// again for watching it. Where timers may be late it looks once or twice. The kernel lets
+// root alone ask this for other threads than the calling one.
+func Settle() {
+	smallPages()
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	for _, t := range threads {
+		_ = os.WriteFile("/proc/"+t.Name()+"/timerslack_ns", strconv.AppendInt(nil, timerSlack, 10), 0) // then it is woken more often
+	}
+}
+
+// smallPages keeps the kernel from backing this process, and what it starts, with huge
 // pages: a heap of a few MiB would take a page of 2 MiB for each bit of it in use.
-func SmallPages() {
+func smallPages() {
 	_ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) // a kernel without it has them or has not
 }

@@ -5,5 +5,5 @@ package lean
 // Release does nothing here.
 func Release() {}
 
-// SmallPages does nothing here.
-func SmallPages() {}
+// Settle does nothing here.
+func Settle() {}

@@ -87,7 +87,7 @@ func Follow(ctx context.Context, c *child.Context) error {
 	}
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(followGC)
-	lean.SmallPages()
+	lean.Settle()
 	f := &follower{o: o, out: c.Out, calls: newCalls(c.Call), lastQuick: -soonAfter}
 	defer f.close()
 	next := time.Now()
