@@ -85,7 +85,9 @@ func (r *readings) put(source string, doc []byte, how extent) {
 			now[key] = s
 		}
 	}
-	for _, s := range parseDoc(doc) {
+	sets := parseDoc(doc)
+	r.moved = r.moved || len(sets) > 0 || how > some
+	for _, s := range sets {
 		key := subjectOf(&s)
 		if s.Subject.Node == "" {
 			s.Subject.Node = r.node
@@ -104,7 +106,6 @@ func (r *readings) put(source string, doc []byte, how extent) {
 		now[key] = &s
 	}
 	r.sources[source] = now
-	r.moved = true
 }
 
 // differs reports whether a set says something in words that was not said before. That a
