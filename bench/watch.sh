@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What gpumedic watch costs, and how quick it is. With a fake driver of one GPU unless
-# REAL=1. Prints: resident memory and processor time of the daemon and of its child over
-# SECONDS (default 120) at a reading a second, from /proc; the time of a scrape; and,
+# REAL=1. Prints: memory (resident, its share where others have the page too, of its own)
+# and processor time of the daemon and of its child over
+# SECONDS_MEASURED (default 120) at a reading a second, from /proc; the time of a scrape; and,
 # where /dev/kmsg can be written, the time from a line of the kernel until the incident is
 # in the API and until a webhook has it, over RUNS (default 20) lines. Compares with
 # node_exporter where it is installed.
@@ -34,7 +35,7 @@ if command -v prometheus-node-exporter >/dev/null; then
 fi
 cpu() { cat "/proc/$1"/task/*/schedstat | awk '{s+=$1} END{printf "%.0f", s/1000}'; } # microseconds
 show() { # name pid microseconds-before
-  awk -v n="$1" -v us="$(($(cpu "$2") - $3))" -v s="$seconds" '/^VmRSS/{r=$2} /^RssAnon/{a=$2} END{printf "%-22s RSS %5.1f MiB (%.1f of its own), CPU %.3f %% of a core\n", n, r/1024, a/1024, us/s/1e4}' "/proc/$2/status"
+  awk -v n="$1" -v us="$(($(cpu "$2") - $3))" -v s="$seconds" '/^Rss:/{r=$2} /^Pss:/{p=$2} /^Anonymous:/{a=$2} END{printf "%-22s RSS %5.1f MiB, PSS %5.1f, anon %5.1f; CPU %.3f %% of a core\n", n, r/1024, p/1024, a/1024, us/s/1e4}' "/proc/$2/smaps_rollup"
 }
 sleep 30 # the start is over
 child=$(cat /proc/"$daemon"/task/*/children | awk '{print $NF}' | tail -1)

@@ -34,6 +34,17 @@ func (c *Catalog) FaultIDs() []string { return slices.Sorted(maps.Keys(c.Faults)
 // proves the catalog loads this; everything else calls [Embedded].
 func EmbeddedFS() fs.FS { return embedded }
 
+// DropExamples forgets what only proves the catalog, for a process that runs for weeks: the
+// examples and near misses of matchers and rules are a sixth of its memory.
+func (c *Catalog) DropExamples() {
+	for i := range c.Matchers {
+		c.Matchers[i].Examples, c.Matchers[i].NearMisses = nil, nil
+	}
+	for i := range c.Readings {
+		c.Readings[i].Examples, c.Readings[i].NearMiss = nil, nil
+	}
+}
+
 // Load reads a catalog tree: signals/*.yaml, readings/*.yaml and faults/*/fault.yaml.
 // It checks the form only; [Validate] checks the sense.
 func Load(fsys fs.FS) (*Catalog, error) {

@@ -101,10 +101,12 @@ func (c *cli) watch(cmd *cobra.Command, f watchFlags) error {
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
 		return usage(fmt.Errorf("read --log-level: %w", err), "debug, info, warn and error are known")
 	}
+	stayLean()
 	cat, err := c.loadCatalog(conf.Catalog)
 	if err != nil {
 		return err
 	}
+	cat.DropExamples()
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
 	defer stop()
 	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))

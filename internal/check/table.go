@@ -13,10 +13,10 @@ import (
 
 // A card gathers what all tools said of one GPU.
 type card struct {
-	node   string
-	gpu    gpumedic.GPU
-	values map[string]string
-	procs  int
+	node  string
+	gpu   gpumedic.GPU
+	said  []*section.Readings
+	procs int
 }
 
 // table is one row for each GPU that the readings speak of, in the driver's order.
@@ -37,11 +37,7 @@ func table(inputs [][]section.Readings) []report.GPU {
 				c.procs++
 				continue
 			}
-			for k, r := range s.Values {
-				if old, ok := c.values[k]; !ok || old == "N/A" {
-					c.values[k] = r.Value
-				}
-			}
+			c.said = append(c.said, s)
 		}
 	}
 	out := []report.GPU{}
@@ -73,7 +69,7 @@ func find(cards *[]*card, node string, g gpumedic.GPU) *card {
 			return c
 		}
 	}
-	c := &card{node: node, gpu: g, values: map[string]string{}}
+	c := &card{node: node, gpu: g}
 	*cards = append(*cards, c)
 	return c
 }
@@ -81,12 +77,25 @@ func find(cards *[]*card, node string, g gpumedic.GPU) *card {
 // read reports whether anything of the GPU itself was read: what the user expected of it
 // is no reading.
 func (c *card) read() bool {
-	for k := range c.values {
-		if !strings.HasPrefix(k, "expected.") {
-			return true
+	for _, s := range c.said {
+		for k := range s.Values {
+			if !strings.HasPrefix(k, "expected.") {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// value is what was said first that is not "N/A".
+func (c *card) value(key string) string {
+	v, found := "", false
+	for _, s := range c.said {
+		if r, ok := s.Values[key]; ok && (!found || v == "N/A") {
+			v, found = r.Value, true
+		}
+	}
+	return v
 }
 
 func (c *card) row() report.GPU {
@@ -109,14 +118,14 @@ func (c *card) row() report.GPU {
 }
 
 func (c *card) text(key string) string {
-	if v := c.values[key]; v != "N/A" {
+	if v := c.value(key); v != "N/A" {
 		return v
 	}
 	return ""
 }
 
 func (c *card) number(key string) *float64 {
-	v, err := strconv.ParseFloat(c.values[key], 64)
+	v, err := strconv.ParseFloat(c.value(key), 64)
 	if err != nil {
 		return nil
 	}
@@ -134,7 +143,7 @@ func (c *card) first(keys ...string) *float64 {
 
 // ecc is the total since the driver was loaded, summed where only parts are given.
 func (c *card) ecc(what string) *float64 {
-	v, ok := section.ECCTotal(func(key string) string { return c.values[key] }, what, "volatile")
+	v, ok := section.ECCTotal(c.value, what, "volatile")
 	if !ok {
 		return nil
 	}

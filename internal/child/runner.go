@@ -2,7 +2,6 @@ package child
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +23,9 @@ type Options struct {
 	// Out gets the answer as it comes. It is not written to after Run has returned.
 	Out io.Writer
 	Env []string // added to the parent's
-	// Look is how often the bounds are looked at; 0 is 10 ms. A child that runs for days
-	// needs it less often.
-	Look time.Duration
+	// Alive says that the answer tells as well that the child is alive, as marks do: one
+	// that answers all the time need not mark.
+	Alive bool
 }
 
 // Stuck describes a child that did not answer in time.
@@ -121,6 +120,7 @@ type process struct {
 	since  time.Time
 	closed bool // the answer is not wanted any more
 	out    io.Writer
+	alive  bool // Options.Alive
 }
 
 func (r *Runner) start(o Options) (*process, error) {
@@ -134,7 +134,7 @@ func (r *Runner) start(o Options) (*process, error) {
 		cmd.Args[0] = os.Args[0] // the name in process lists
 	}
 	cmd.Env = append(append(os.Environ(), envMarks+"=1"), o.Env...)
-	p := &process{cmd: cmd, gone: make(chan struct{}), stderr: &tail{}, out: o.Out, since: time.Now()}
+	p := &process{cmd: cmd, gone: make(chan struct{}), stderr: &tail{}, out: o.Out, alive: o.Alive, since: time.Now()}
 	fail := func(err error) (*process, error) { return nil, fmt.Errorf("start child %s: %w", o.Task, err) }
 	life, err := cmd.StdinPipe()
 	if err != nil {
@@ -180,6 +180,9 @@ func (p *process) readOut(r io.Reader) {
 	for {
 		n, err := r.Read(buf)
 		p.mu.Lock()
+		if n > 0 && p.alive {
+			p.call, p.since = "", time.Now()
+		}
 		if n > 0 && !p.closed && p.out != nil {
 			_, _ = p.out.Write(buf[:n]) // the caller's writer keeps its own error
 		}
@@ -204,8 +207,8 @@ func (p *process) readCalls(r io.Reader) {
 func (p *process) wait(ctx context.Context, o Options) (*Stuck, error) {
 	defer p.life.Close()
 	begun := time.Now()
-	tick := time.NewTicker(cmp.Or(o.Look, 10*time.Millisecond))
-	defer tick.Stop()
+	timer := time.NewTimer(p.left(&o, begun))
+	defer timer.Stop()
 	for {
 		select {
 		case <-p.gone:
@@ -216,16 +219,30 @@ func (p *process) wait(ctx context.Context, o Options) (*Stuck, error) {
 				s = nil
 			}
 			return s, fmt.Errorf("%s: %w", o.Task, ctx.Err())
-		case now := <-tick.C:
-			p.mu.Lock()
-			late := o.Call > 0 && now.Sub(p.since) > o.Call
-			p.mu.Unlock()
-			if late || o.Total > 0 && now.Sub(begun) > o.Total {
+		case <-timer.C:
+			left := p.left(&o, begun)
+			if left <= 0 {
 				s := p.abandon()
 				return s, fmt.Errorf("%s: %w: %s did not return in %.1f s", o.Task, ErrStuck, orWork(s.Call), s.For.Seconds())
 			}
+			timer.Reset(left)
 		}
 	}
+}
+
+// left is how long the child has time, as far as is known now: each sign of life gives it
+// more, which is looked at only when this has passed.
+func (p *process) left(o *Options, begun time.Time) time.Duration {
+	left := time.Hour
+	if o.Total > 0 {
+		left = min(left, o.Total-time.Since(begun))
+	}
+	if o.Call > 0 {
+		p.mu.Lock()
+		left = min(left, o.Call-time.Since(p.since))
+		p.mu.Unlock()
+	}
+	return left
 }
 
 func orWork(call string) string {

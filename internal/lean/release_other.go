@@ -4,3 +4,6 @@ package lean
 
 // Release does nothing here.
 func Release() {}
+
+// Settle does nothing here.
+func Settle() {}

@@ -49,10 +49,6 @@ type Daemon struct {
 	wg       sync.WaitGroup
 }
 
-// gcPercent: a heap of some MiB is collected in milliseconds, and collected often it
-// stays small.
-const gcPercent = 50
-
 // Run watches until the context ends. An error is one of the start: from then on a part
 // that fails is reported and tried again.
 func Run(ctx context.Context, o Options) error {
@@ -65,7 +61,6 @@ func Run(ctx context.Context, o Options) error {
 	if o.Root == "" {
 		o.Root = "/"
 	}
-	debug.SetGCPercent(gcPercent)
 	d := &Daemon{o: o, health: newHealth(o.Now), started: o.Now()}
 	defer d.close()
 	if err := d.prepare(ctx); err != nil {
@@ -166,7 +161,7 @@ func (d *Daemon) prepare(ctx context.Context) error {
 	core.readings.put(expectedGPUs, expect, whole)
 	d.loop = &loop{
 		conf: c, log: log, now: d.o.Now, core: core, store: d.store, health: d.health,
-		holders: newHolders(c.Node, d.o.Root), boot: follow.BootID(d.proc()),
+		holders: newHolders(c.Node, d.o.Root, c.GPUs.QuickEvery), boot: follow.BootID(d.proc()),
 		logs: map[string]chan follow.Chunk{}, readings: make(chan reading), positions: map[string]string{}, waiting: map[string]bool{},
 		turned: d.started,
 	}
@@ -180,11 +175,9 @@ func (d *Daemon) prepare(ctx context.Context) error {
 	}
 	d.loop.told = d.outlets.changed
 	d.loop.show = d.outlets.show
-	leans := 0
 	d.loop.lean = func() {
-		if leans++; leans%4 == 1 {
-			debug.FreeOSMemory()
-		}
+		d.store.Shrink()
+		debug.FreeOSMemory()
 		lean.Release()
 	}
 	return nil

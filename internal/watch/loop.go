@@ -39,6 +39,8 @@ type loop struct {
 	answered  time.Time // last answer
 	observed  time.Time
 	ticked    time.Time
+	beat      time.Time // latest tick
+	reloads   uint64    // of the store, that were told
 	expired   time.Time
 	pruned    time.Time
 	begun     time.Time
@@ -59,19 +61,21 @@ const windowCursor = "window"
 const (
 	countsAfter  = time.Second
 	figuresAfter = 5 * time.Minute
+	// tickEvery: a tick comes with the readings of a second where there are some, so that
+	// the process is woken once and not twice.
 	tickEvery    = time.Second
 	quietObserve = 5 * time.Second
 	// fullObserve is how often an answer that did not change is told again: another
 	// process may have written the store, so that counts that waited are to be said anew.
 	fullObserve  = time.Minute
 	leanAfter    = 20 * time.Second // the start is over
-	leanEvery    = 30 * time.Second
+	leanEvery    = time.Minute
 	patienceLeft = 10 * time.Second // with sources that have not read yet
 )
 
 // run handles one thing after the other until the context ends.
 func (l *loop) run(ctx context.Context) {
-	tick := time.NewTicker(tickEvery)
+	tick := time.NewTimer(tickEvery)
 	defer tick.Stop()
 	due := time.NewTimer(time.Hour)
 	defer due.Stop()
@@ -89,13 +93,15 @@ func (l *loop) run(ctx context.Context) {
 			l.take(ctx, sourceJobs, c)
 		case r := <-l.readings:
 			l.read(r)
+			if now := l.now(); r.source == sourceGPUs && now.Sub(l.beat).Abs() >= tickEvery/2 {
+				l.tick(ctx)
+				tick.Reset(tickEvery + tickEvery/4)
+			}
 		case <-due.C:
 			l.answer(ctx)
 		case <-tick.C:
-			if len(l.waiting) > 0 && l.now().Sub(l.begun) > patienceLeft {
-				clear(l.waiting)
-			}
 			l.tick(ctx)
+			tick.Reset(tickEvery)
 		}
 		due.Reset(l.wait())
 		l.mu.Lock()
@@ -157,7 +163,7 @@ func (l *loop) read(r reading) {
 	c := l.core
 	c.readings.put(r.source, r.doc, r.how)
 	c.readings.judge(now)
-	if r.how != some {
+	if r.how > some {
 		l.holders.read(c.readings.of(r.source), now)
 		if r.source == sourceGPUs {
 			l.place(now)
@@ -259,6 +265,10 @@ func (l *loop) stored(err error) {
 // tick lets time pass for incidents, and forgets what is too old.
 func (l *loop) tick(ctx context.Context) {
 	now := l.now()
+	l.beat = now
+	if len(l.waiting) > 0 && now.Sub(l.begun) > patienceLeft {
+		clear(l.waiting)
+	}
 	l.show()
 	hidden := false
 	for _, i := range l.store.Snapshot() {
@@ -273,6 +283,10 @@ func (l *loop) tick(ctx context.Context) {
 		if ctx.Err() == nil {
 			l.took(r, err)
 		}
+	}
+	if n := l.store.Reloads(); n != l.reloads { // a person's verb wrote it
+		l.reloads = n
+		l.told(store.Result{})
 	}
 	if now.Sub(l.expired).Abs() >= time.Minute {
 		l.expired = now

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,9 @@ type outlets struct {
 	plan     []metrics.Maintenance
 	opened   map[string]uint64 // by fault: incidents opened or opened again since the start
 	mu       sync.Mutex
+
+	known     []*incident.Incident // as they were at the last snapshot, and
+	incidents []metrics.Incident   // what metrics say of them
 }
 
 func newOutlets(ctx context.Context, d *Daemon) (*outlets, error) {
@@ -44,7 +48,7 @@ func newOutlets(ctx context.Context, d *Daemon) (*outlets, error) {
 	o := &outlets{d: d, opened: map[string]uint64{}, hub: web.NewHub(), rings: web.NewRings(ringPoints)}
 	o.exporter = metrics.New(metrics.Options{
 		Version: d.o.Version, Catalog: d.o.Names, DCGM: c.Web.DCGM, Hostname: c.Node,
-		MaxAge: max(time.Minute, 3*c.GPUs.QuickEvery), Now: d.o.Now,
+		MaxAge: max(time.Minute, 2*c.GPUs.QuickEvery), Now: d.o.Now,
 		Weight: func(f *gpumedic.Finding) int { return check.Weight(f, true) },
 	})
 	if len(c.Notify.Channels) == 0 {
@@ -66,13 +70,14 @@ func newOutlets(ctx context.Context, d *Daemon) (*outlets, error) {
 func openQueue(path string) (*sql.DB, error) {
 	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: url.Values{
 		"mode": {"rwc"}, "_busy_timeout": {"5000"}, "_txlock": {"immediate"},
-		"_pragma": {"journal_mode(WAL)", "synchronous(FULL)"},
+		"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", store.SmallCache},
 	}.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		return nil, fmt.Errorf("open notifications %s: %w", path, err)
 	}
 	db.SetMaxOpenConns(2)
+	db.SetMaxIdleConns(1)
 	return db, nil
 }
 
@@ -145,11 +150,15 @@ func (o *outlets) snapshot() metrics.Snapshot {
 		s.Opened[k] = v
 	}
 	o.mu.Unlock()
-	for _, i := range o.d.store.Snapshot() {
-		if i.Live() && i.Visible {
-			s.Incidents = append(s.Incidents, metricOf(i))
+	if known := o.d.store.Snapshot(); !slices.Equal(known, o.known) { // an incident that changes is another one
+		o.known, o.incidents = known, nil
+		for _, i := range known {
+			if i.Live() && i.Visible {
+				o.incidents = append(o.incidents, metricOf(i))
+			}
 		}
 	}
+	s.Incidents = slices.Clip(o.incidents)
 	for k, x := range l.core.xids {
 		s.Xids = append(s.Xids, metrics.Xid{GPU: x.gpu, Code: k.code, Count: x.count, Last: x.last})
 	}

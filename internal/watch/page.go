@@ -85,7 +85,7 @@ func (b *backend) Node() web.Node {
 			n.Driver = v
 		}
 	}
-	if age := d.o.Now().Sub(s.read); age > 3*d.o.Config.GPUs.QuickEvery {
+	if age := d.o.Now().Sub(s.read); age > 2*d.o.Config.GPUs.QuickEvery {
 		n.Problem = fmt.Sprintf("the last readings are %s old", age.Round(time.Second))
 		n.ProblemZH = fmt.Sprintf("最近一次读数距今 %s", age.Round(time.Second))
 	}

@@ -23,7 +23,6 @@ type reading struct {
 	took   time.Duration
 	err    error  // the probe did not answer, or not in full
 	state  string // of the source, with err
-	xid    bool   // the driver told of an Xid: there may be news everywhere
 }
 
 // Names of sources.
@@ -113,17 +112,17 @@ func (p *gpuPoller) child(ctx context.Context) (*child.Stuck, error) {
 			p.answered(ctx, o.Skip)
 			p.send(ctx, reading{source: sourceGPUs, doc: doc, how: extentOf[level], took: min(took, c.Interval)})
 		},
-		Event: func(uint64, string) { p.send(ctx, reading{source: sourceGPUs, xid: true}) },
+		Event: func(uint64, string) {}, // the kernel's line names it; the child reads more at the next tick
 	}
-	stuck, err := p.runner.Run(run, child.Options{Task: gpu.FollowName, Args: o.Args(), Out: s,
-		Call: c.CallTimeout + 2*c.Interval, Look: 250 * time.Millisecond})
+	stuck, err := p.runner.Run(run, child.Options{Task: gpu.FollowName, Args: o.Args(), Out: s, Alive: true,
+		Call: c.CallTimeout + 2*c.Interval})
 	if stuck == nil && run.Err() != nil && ctx.Err() == nil {
 		return nil, nil
 	}
 	return stuck, err
 }
 
-var extentOf = map[string]extent{gpu.LevelVital: some, gpu.LevelQuick: members, gpu.LevelFull: whole}
+var extentOf = map[string]extent{gpu.LevelChange: change, gpu.LevelVital: some, gpu.LevelQuick: members, gpu.LevelFull: whole}
 
 func ticks(span, tick time.Duration) int { return max(1, int(span/tick)) }
 

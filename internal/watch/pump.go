@@ -78,10 +78,10 @@ func (p *pump) wake() {
 	}
 }
 
-// run queues what is new until the context ends. It also looks by itself: a person's
-// verb changes the store from another process.
+// run queues what is new until the context ends. The loop says when; that it also looks by
+// itself makes up for what could not be queued.
 func (p *pump) run(ctx context.Context) {
-	t := time.NewTicker(5 * time.Second)
+	t := time.NewTicker(30 * time.Second)
 	defer t.Stop()
 	failing := false
 	for {
@@ -90,6 +90,11 @@ func (p *pump) run(ctx context.Context) {
 			p.d.o.Log.Error("notices cannot be queued; tried again", "error", err)
 		}
 		failing = err != nil
+		if failing {
+			t.Reset(5 * time.Second)
+		} else {
+			t.Reset(30 * time.Second)
+		}
 		select {
 		case <-p.woken:
 		case <-t.C:

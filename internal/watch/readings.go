@@ -16,7 +16,8 @@ import (
 type extent int
 
 const (
-	some    extent = iota // a few readings of some subjects: the rest stays
+	change  extent = iota // what differs from the document before, which holds on
+	some                  // a few readings of some subjects: the rest stays
 	members               // all GPUs and processes of the source; readings that it lacks stay
 	whole                 // everything
 )
@@ -80,31 +81,36 @@ func (r *readings) put(source string, doc []byte, how extent) {
 	now := map[string]*section.Readings{}
 	for key, s := range old {
 		gone := s.Subject.Process.PID != 0 || !s.Subject.GPU.IsZero() && s.Values["mig.uuid"].Value == ""
-		if how == some || how == members && !gone {
+		if how <= some || how == members && !gone {
 			now[key] = s
 		}
 	}
-	for _, s := range parseDoc(doc) {
+	sets := parseDoc(doc)
+	r.moved = r.moved || len(sets) > 0 || how > some
+	for _, s := range sets {
 		key := subjectOf(&s)
 		if s.Subject.Node == "" {
 			s.Subject.Node = r.node
 		}
 		before := old[key]
-		if how != some || before == nil || differs(&s, before) {
+		if how > some || before == nil || differs(&s, before, how) {
 			r.changed = true
 		}
-		if before != nil && s.Values["status"].Value == "" && how != whole {
+		switch {
+		case before == nil:
+		case how == change:
+			s = changed(before, &s)
+		case s.Values["status"].Value == "" && how != whole:
 			join(&s, before)
 		}
 		now[key] = &s
 	}
 	r.sources[source] = now
-	r.moved = true
 }
 
 // differs reports whether a set says something in words that was not said before. That a
 // figure moved is looked at less often.
-func differs(s, before *section.Readings) bool {
+func differs(s, before *section.Readings, how extent) bool {
 	for k, v := range s.Values {
 		old := before.Values[k].Value
 		if v.Value == old {
@@ -117,11 +123,25 @@ func differs(s, before *section.Readings) bool {
 		}
 	}
 	for k := range before.Values {
-		if _, ok := s.Values[k]; !ok && passing(k) {
+		if _, ok := s.Values[k]; !ok && how != change && passing(k) {
 			return true
 		}
 	}
 	return false
+}
+
+// changed is the set before with the values that are other ones now; they stay on their
+// lines, as the document before had them.
+func changed(before, s *section.Readings) section.Readings {
+	out := *before
+	out.Values = maps.Clone(before.Values)
+	for k, v := range s.Values {
+		if old, ok := out.Values[k]; ok {
+			v.Line = old.Line
+		}
+		out.Values[k] = v
+	}
+	return out
 }
 
 // passing are readings that say that something was wrong at that moment: they are gone
@@ -179,7 +199,11 @@ func (r *readings) has(source string) bool { return len(r.sources[source]) > 0 }
 
 // sets are all readings in a fixed order.
 func (r *readings) sets() []section.Readings {
-	var out []section.Readings
+	n := 0
+	for _, s := range r.sources {
+		n += len(s)
+	}
+	out := make([]section.Readings, 0, n) // many times a minute, and each set is large
 	for _, source := range slices.Sorted(maps.Keys(r.sources)) {
 		for _, key := range slices.Sorted(maps.Keys(r.sources[source])) {
 			out = append(out, *r.sources[source][key])

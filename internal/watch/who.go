@@ -20,6 +20,7 @@ type holders struct {
 	node string
 	root string
 	keep time.Duration
+	on   time.Duration // how long after it was last seen there a process counts as being on a GPU
 
 	mu   sync.Mutex
 	last map[int]holderRecord
@@ -30,14 +31,12 @@ type holderRecord struct {
 	seen time.Time
 }
 
-// onGPU is how long after it was last seen there a process counts as being on a GPU.
-const onGPU = 30 * time.Second
-
 // maxHolders bounds the memory; the oldest go first.
 const maxHolders = 512
 
-func newHolders(node, root string) *holders {
-	return &holders{node: node, root: root, keep: 10 * time.Minute, last: map[int]holderRecord{}}
+// newHolders makes one; every is how often the driver is asked who is on the GPUs.
+func newHolders(node, root string, every time.Duration) *holders {
+	return &holders{node: node, root: root, keep: 10 * time.Minute, on: max(30*time.Second, every+every/2), last: map[int]holderRecord{}}
 }
 
 // pidIn finds the process that a kernel line names.
@@ -150,7 +149,7 @@ func (h *holders) list(now time.Time) []incident.Attribution {
 			continue
 		}
 		a := r.Attribution
-		if now.Sub(r.seen) > onGPU { // by its pid only: it may have left the GPU
+		if now.Sub(r.seen) > h.on { // by its pid only: it may have left the GPU
 			a.GPU = gpumedic.GPU{}
 		}
 		out = append(out, a)

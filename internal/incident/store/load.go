@@ -27,7 +27,7 @@ func micros(t time.Time) int64 {
 // fresh makes the book that of the file, when another process has written it.
 func (s *Store) fresh(ctx context.Context, now time.Time) error {
 	var version int64
-	if err := s.w.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+	if err := s.look.QueryRowContext(ctx).Scan(&version); err != nil {
 		return s.wrap("read", err)
 	}
 	if s.book != nil && version == s.version {
@@ -38,6 +38,7 @@ func (s *Store) fresh(ctx context.Context, now time.Time) error {
 		return s.wrap("read", err)
 	}
 	s.book, s.version = b, version
+	s.reloads++
 	clear(s.dirty) // the next answer says again what was not written
 	clear(s.cursors)
 	return nil

@@ -60,6 +60,14 @@ func (s *Store) closedErr() error {
 	return fmt.Errorf("write store %s: it is closed", s.path)
 }
 
+// Reloads counts how often the incidents were read from the file: at the start, and since
+// then whenever another process had written it.
+func (s *Store) Reloads() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reloads
+}
+
 // Snapshot is the incidents as the last answer left them, also what could not be
 // written. They must not be changed.
 func (s *Store) Snapshot() []*incident.Incident {
@@ -175,7 +183,7 @@ func (s *Store) commit(ctx context.Context, st *incident.Step, now time.Time) (a
 		}
 	}()
 	var version int64
-	if err := s.w.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+	if err := s.look.QueryRowContext(ctx).Scan(&version); err != nil {
 		return false, err
 	}
 	if version != s.version {

@@ -62,7 +62,9 @@ type Store struct {
 
 	mu      sync.Mutex
 	w       *sql.Conn // the one writing connection; nil when read only
+	look    *sql.Stmt // asks w for its data_version, again and again
 	version int64     // data_version of w when book was loaded
+	reloads uint64    // how often the book was read from the file
 	book    *incident.Book
 	dirty   map[int64]bool    // touched, not yet written
 	cursors map[string]string // not yet written
@@ -120,6 +122,10 @@ func (s *Store) Notes() []string { return s.notes }
 // Path is the file.
 func (s *Store) Path() string { return s.path }
 
+// SmallCache bounds what a connection keeps of the file in memory, in KiB: all of it is a
+// few hundred, and in the kernel's page cache anyway.
+const SmallCache = "cache_size(-40)"
+
 func (s *Store) dsn(params url.Values) string {
 	params.Set("_busy_timeout", strconv.FormatInt(s.opts.Busy.Milliseconds(), 10))
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: s.path, RawQuery: params.Encode()}).String()
@@ -170,7 +176,7 @@ func (s *Store) openWrite(ctx context.Context, first int64) error {
 	if err := s.w.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
 		return s.wrap("open", err)
 	}
-	for _, p := range []string{"synchronous=FULL", "foreign_keys=ON", "journal_size_limit=8388608"} {
+	for _, p := range []string{SmallCache, "synchronous=FULL", "foreign_keys=ON", "journal_size_limit=8388608"} {
 		if _, err := s.w.ExecContext(ctx, "PRAGMA "+p); err != nil {
 			return s.wrap("open", err)
 		}
@@ -189,15 +195,19 @@ func (s *Store) openWrite(ctx context.Context, first int64) error {
 	if _, err := s.w.ExecContext(ctx, "DELETE FROM cursors WHERE source IS NULL"); err != nil {
 		return s.wrap("write", err)
 	}
+	if s.look, err = s.w.PrepareContext(ctx, "PRAGMA data_version"); err != nil {
+		return s.wrap("open", err)
+	}
 	if s.opts.MaxPages > 0 {
 		if _, err := s.w.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count=%d", s.opts.MaxPages)); err != nil {
 			return s.wrap("open", err)
 		}
 	}
-	if s.read, err = sql.Open("sqlite", s.dsn(url.Values{"mode": {"ro"}})); err != nil {
+	if s.read, err = sql.Open("sqlite", s.dsn(url.Values{"mode": {"ro"}, "_pragma": {SmallCache}})); err != nil {
 		return s.wrap("open", err)
 	}
 	s.read.SetMaxOpenConns(4)
+	s.read.SetMaxIdleConns(1)
 	return nil
 }
 
@@ -218,6 +228,15 @@ func (s *Store) quickCheck(ctx context.Context) error {
 	return nil
 }
 
+// Shrink gives back memory that only the start or a large query needed.
+func (s *Store) Shrink() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.w != nil {
+		_, _ = s.w.ExecContext(context.Background(), "PRAGMA shrink_memory") // it then keeps it
+	}
+}
+
 // Close writes what waits and closes the store.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -227,8 +246,11 @@ func (s *Store) Close() error {
 		if s.book != nil && len(s.dirty)+len(s.cursors) > 0 {
 			_, err = s.write(context.Background(), s.book.Now, nil, nil)
 		}
+		if s.look != nil {
+			err = errors.Join(err, s.look.Close())
+		}
 		err = errors.Join(err, s.w.Close())
-		s.w = nil
+		s.w, s.look = nil, nil
 	}
 	for _, db := range []*sql.DB{s.read, s.db} {
 		if db != nil {

@@ -1,12 +1,13 @@
 package gpu
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,9 @@ const (
 	LevelVital = "vital" // load, memory, power, temperature, throttling: each tick
 	LevelQuick = "quick" // what decides fitness
 	LevelFull  = "full"
+	// LevelChange holds what differs from the vital document before it; all else that it
+	// said holds on.
+	LevelChange = "change"
 )
 
 // End is the last line of a document of Follow: the level follows.
@@ -73,12 +77,18 @@ func (o *FollowOptions) parse(args []string) error {
 // Follow reads again and again in one child, with the library open all the time: opening
 // it costs more than all vital readings. A library or driver that goes away is opened
 // again at the next tick.
+//
+// It runs for as long as the daemon does and is to cost next to nothing: one write a
+// tick, one processor (a second would be woken in vain), a heap that is collected often.
 func Follow(ctx context.Context, c *child.Context) error {
 	var o FollowOptions
 	if err := o.parse(c.Args); err != nil {
 		return err
 	}
-	f := &follower{o: o, out: bufio.NewWriterSize(c.Out, 64<<10), calls: newCalls(c.Call)}
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(followGC)
+	lean.Settle()
+	f := &follower{o: o, out: c.Out, calls: newCalls(c.Call), lastQuick: -soonAfter}
 	defer f.close()
 	next := time.Now()
 	for n := 0; ctx.Err() == nil; n++ {
@@ -86,6 +96,7 @@ func Follow(ctx context.Context, c *child.Context) error {
 			return err
 		}
 		if n%leanEvery == 2 {
+			debug.FreeOSMemory()
 			lean.Release()
 		}
 		next = next.Add(o.Every)
@@ -99,12 +110,24 @@ func Follow(ctx context.Context, c *child.Context) error {
 	return ctx.Err()
 }
 
-// leanEvery is after how many ticks pages that the start needed are given back again.
-const leanEvery = 3600
+const (
+	// leanEvery is after how many ticks pages that only the start or a full document
+	// needed are given back again.
+	leanEvery = 1200
+	// followGC: of a heap of some hundred KiB even a collection at each tenth of it more
+	// is rare.
+	followGC = 20
+	// soonAfter is how many ticks lie at least between two quick documents that events
+	// ask for.
+	soonAfter = 5
+)
 
 type follower struct {
 	o       FollowOptions
-	out     *bufio.Writer
+	out     io.Writer
+	doc     bytes.Buffer // of this tick
+	before  []byte       // the vital document that the last one was, if it was one
+	packet  []byte       // what is sent
 	calls   *calls
 	n       *nvml.NVML
 	devices []device
@@ -113,27 +136,34 @@ type follower struct {
 	listens bool
 	where   string
 	again   bool // open it again at the next tick
+
+	soon      bool // an event was told: what decides fitness may have changed
+	lastQuick int  // tick
 }
 
 // tick writes one document.
 func (f *follower) tick(n int) error {
 	f.calls.begin()
-	defer f.calls.end()
 	level := LevelVital
 	switch {
 	case n%f.o.Full == 0:
 		level = LevelFull
-	case n%f.o.Quick == 0:
+	case n%f.o.Quick == 0, f.soon && n-f.lastQuick >= soonAfter:
 		level = LevelQuick
 	}
-	w := probe.NewWriter(f.out)
+	if level != LevelVital {
+		f.soon, f.lastQuick = false, n
+	}
+	f.doc.Reset()
+	w := probe.NewWriter(&f.doc)
 	if f.n == nil {
 		if level == LevelVital && n > 0 && !f.again {
+			f.calls.end(true)
 			return nil // no driver: ask again at the next quick tick
 		}
 		f.again = false
 		if !f.open(w) {
-			return f.end(w, level)
+			return f.end(level)
 		}
 		level = LevelFull
 	}
@@ -144,7 +174,7 @@ func (f *follower) tick(n int) error {
 		if count != len(f.devices)+len(f.failed) {
 			f.close()
 			f.again = true
-			return f.end(w, level)
+			return f.end(level)
 		}
 	}
 	again := false
@@ -175,12 +205,29 @@ func (f *follower) tick(n int) error {
 		f.close()
 		f.again = true
 	}
-	return f.end(w, level)
+	return f.end(level)
 }
 
-func (f *follower) end(w *probe.Writer, level string) error {
-	fmt.Fprintln(f.out, End+level)
-	return errors.Join(w.Err(), f.out.Flush())
+// end sends the document, of a vital one only what is new.
+func (f *follower) end(level string) error {
+	f.calls.end(false)
+	doc := f.doc.Bytes()
+	f.packet = f.packet[:0]
+	if level != LevelVital {
+		f.before = f.before[:0]
+		f.packet = append(f.packet, doc...)
+	} else {
+		var ok bool
+		if f.packet, ok = changes(f.packet, f.before, doc); ok {
+			level = LevelChange
+		} else {
+			f.packet = append(f.packet, doc...)
+		}
+		f.before = append(f.before[:0], doc...)
+	}
+	f.packet = append(append(append(f.packet, End...), level...), '\n')
+	_, err := f.out.Write(f.packet)
+	return err
 }
 
 // open starts the library; what is wrong is in the document.
@@ -262,8 +309,8 @@ func (f *follower) wait(ctx context.Context, next time.Time) error {
 					pci = d.pci
 				}
 			}
-			fmt.Fprintf(f.out, "%s%d %s\n", EventLine, e.Data, pci)
-			if err := f.out.Flush(); err != nil {
+			f.soon = true
+			if _, err := fmt.Fprintf(f.out, "%s%d %s\n", EventLine, e.Data, pci); err != nil {
 				return err
 			}
 		}
@@ -303,6 +350,7 @@ type calls struct {
 	now   string
 	timer *time.Timer
 	busy  bool
+	told  bool // a call of this tick
 }
 
 // lateAfter is how long a tick may take until the call that it is in is told.
@@ -320,20 +368,24 @@ func (c *calls) call(name string) {
 	c.mu.Unlock()
 }
 
-// begin and end stand around a tick. Each also tells the parent that we are alive.
+// begin and end stand around a tick. A document tells the parent that we are alive;
+// where there is none, or a call was told that has returned since, a mark does.
 func (c *calls) begin() {
 	c.mu.Lock()
-	c.busy, c.now = true, ""
+	c.busy, c.told, c.now = true, false, ""
 	c.mu.Unlock()
 	c.timer.Reset(lateAfter)
 }
 
-func (c *calls) end() {
+func (c *calls) end(silent bool) {
 	c.timer.Stop()
 	c.mu.Lock()
 	c.busy = false
+	told := c.told
 	c.mu.Unlock()
-	c.mark("")
+	if silent || told {
+		c.mark("")
+	}
 }
 
 // late repeats the name as long as calls come and go: only one that stays the same for
@@ -341,6 +393,7 @@ func (c *calls) end() {
 func (c *calls) late() {
 	c.mu.Lock()
 	busy, now := c.busy, c.now
+	c.told = c.told || busy
 	c.mu.Unlock()
 	if !busy {
 		return

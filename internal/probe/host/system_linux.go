@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -75,4 +76,76 @@ func readRecords(path string, limit int) ([]byte, error) {
 		out = append(out, buf[:n]...)
 	}
 	return out, nil
+}
+
+// readFile reads a regular file, at most its first limit bytes. A FIFO or a device in a
+// recorded tree would wait for ever for a writer.
+//
+// These are the bare calls: package os asks the kernel eight times more about a file, in
+// vain for those of /proc and /sys, and a probe reads hundreds of them.
+func readFile(name string, limit int64) ([]byte, error) {
+	fd, err := openToRead(name, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, &os.PathError{Op: "stat", Path: name, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, fs.ErrInvalid
+	}
+	out := make([]byte, 0, min(max(512, st.Size+1), limit)) // /proc states no size
+	for int64(len(out)) < limit {
+		if len(out) == cap(out) {
+			out = append(out, 0)[:len(out)]
+		}
+		n, err := unix.Read(fd, out[len(out):min(int64(cap(out)), limit)])
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return out, &os.PathError{Op: "read", Path: name, Err: err}
+		case n == 0:
+			return out, nil
+		default:
+			out = out[:len(out)+n]
+		}
+	}
+	return out, nil
+}
+
+// readNames gives the names in a folder, as they come.
+func readNames(dir string) ([]string, error) {
+	fd, err := openToRead(dir, unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var names []string
+	buf := make([]byte, 8<<10)
+	for {
+		n, err := unix.ReadDirent(fd, buf)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return names, &os.PathError{Op: "readdirent", Path: dir, Err: err}
+		case n == 0:
+			return names, nil
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+}
+
+func openToRead(name string, flags int) (int, error) {
+	for {
+		fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|flags, 0)
+		if err == nil {
+			return fd, nil
+		}
+		if err != unix.EINTR {
+			return -1, &os.PathError{Op: "open", Path: name, Err: err}
+		}
+	}
 }

@@ -4,6 +4,8 @@ package host
 
 import (
 	"errors"
+	"io"
+	"io/fs"
 	"os"
 )
 
@@ -21,4 +23,28 @@ func openDevice(string) error { return errors.ErrUnsupported }
 func readRecords(path string, limit int) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	return b[:min(len(b), limit)], err
+}
+
+// readFile reads a regular file, at most its first limit bytes.
+func readFile(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !st.Mode().IsRegular() {
+		return nil, fs.ErrInvalid
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+func readNames(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
 }

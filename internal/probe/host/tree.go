@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -90,12 +89,14 @@ type tree struct {
 	wait  time.Duration
 	guard *Guard
 	late  func(late)
+	timer *time.Timer // of the read that is waited for: there is one at a time
 
 	running bool
 }
 
 func newTree(ctx context.Context, o Options) tree {
-	t := tree{ctx: ctx, root: o.Root, wait: o.ReadTimeout, guard: o.Guard, late: func(late) {}}
+	t := tree{ctx: ctx, root: o.Root, wait: o.ReadTimeout, guard: o.Guard, late: func(late) {}, timer: time.NewTimer(time.Hour)}
+	t.timer.Stop()
 	if t.root == "" {
 		t.root = "/"
 	}
@@ -139,12 +140,12 @@ func guarded[T any](t tree, key string, f func() (T, error)) (T, error) {
 		t.guard.add(key, -1)
 		done <- answer{v, err}
 	}()
-	timer := time.NewTimer(t.wait)
-	defer timer.Stop()
+	t.timer.Reset(t.wait)
+	defer t.timer.Stop()
 	select {
 	case a := <-done:
 		return a.v, a.err
-	case <-timer.C:
+	case <-t.timer.C:
 		t.late(late{path: key, after: t.wait})
 		return zero, errLate
 	case <-t.ctx.Done():
@@ -157,21 +158,6 @@ func guarded[T any](t tree, key string, f func() (T, error)) (T, error) {
 func (t tree) read(name string) (string, error) {
 	b, err := guarded(t, path.Dir(name), func() ([]byte, error) { return readFile(t.at(name), maxFile) })
 	return strings.TrimRight(string(b), "\n"), err
-}
-
-func readFile(name string, limit int64) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	// A FIFO or a device in a recorded tree would wait for ever for a writer.
-	if st, err := f.Stat(); err != nil {
-		return nil, err
-	} else if !st.Mode().IsRegular() {
-		return nil, fs.ErrInvalid
-	}
-	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 // head reads the first n bytes of a file.
@@ -194,14 +180,7 @@ func (t tree) number(name string) (int64, error) {
 
 // list gives the names in a folder, sorted; none when it is not there.
 func (t tree) list(dir string) []string {
-	names, _ := guarded(t, dir, func() ([]string, error) {
-		f, err := os.Open(t.at(dir))
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return f.Readdirnames(-1)
-	})
+	names, _ := guarded(t, dir, func() ([]string, error) { return readNames(t.at(dir)) })
 	slices.Sort(names)
 	return names
 }
@@ -264,14 +243,5 @@ func (h *prober) run(wait time.Duration, name string, args ...string) ([]byte, e
 	return h.Exec(ctx, name, args...)
 }
 
-// readNames and readLink are for /proc/PID/fd, which the kernel answers from memory.
-func readNames(dir string) ([]string, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return f.Readdirnames(-1)
-}
-
+// readLink and readNames also serve /proc/PID/fd, which the kernel answers from memory.
 func readLink(name string) (string, error) { return os.Readlink(name) }
