@@ -25,8 +25,15 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv("GPUMEDIC_TEST_DAEMON"); path != "" {
 		os.Exit(daemonProcess(path))
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if built != "" {
+		_ = os.RemoveAll(built) // what is left lies among temporary files
+	}
+	os.Exit(status)
 }
+
+// built is what fakeDir has made.
+var built string
 
 func embedded(t testing.TB) *catalog.Catalog {
 	t.Helper()
@@ -45,6 +52,7 @@ var fakeDir = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "../probe/gpu/testdata/fake/nvml.c").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("compile the fake library: %w\n%s", err, out)
