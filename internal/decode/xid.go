@@ -17,6 +17,7 @@ var (
 
 // xid adds what every code has, then what this code's text says.
 func (d *Decoder) xid(f *fields) {
+	f.oldBus()
 	code, ok := atoi(f.get("code"))
 	if !ok {
 		f.set("catalogued", "no")
@@ -41,6 +42,16 @@ func (d *Decoder) xid(f *fields) {
 		f.set("truncated", "yes")
 	}
 	d.xidText(code, f)
+}
+
+// oldBus makes the subject of "0001:00", bus and device of drivers before 2010.
+func (f *fields) oldBus() {
+	bus := f.get("old_bus")
+	if bus == "" {
+		return
+	}
+	delete(f.sig.Fields, "old_bus")
+	f.sig.Subject.GPU.PCI = gpumedic.NormalPCI(strings.TrimPrefix(bus, "00"))
 }
 
 func (f *fields) row(x *catalog.Xid) {
