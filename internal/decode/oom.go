@@ -36,6 +36,9 @@ func (d *Decoder) oom(f *fields) {
 	if len(m.procs) > 1 {
 		f.set("process_count", strconv.Itoa(len(m.procs)))
 	}
+	if n := m.sisters(); n > 1 {
+		f.set("sister_count", strconv.Itoa(n))
+	}
 	f.fillFrom(&m)
 	pid := ""
 	if p := f.sig.Subject.Process.PID; p != 0 {

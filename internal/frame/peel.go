@@ -108,15 +108,15 @@ func (p *peeler) layer() bool {
 func (p *peeler) outerLayer() bool {
 	switch c := p.rest[0]; {
 	case c == '[':
-		return p.rankBracket() || p.bracket() || p.serverBracket() || p.jsonArray()
+		return p.rankBracket() || p.bracket() || p.serverBracket() || p.jsonArray() || p.lokiPair()
 	case c == '(':
 		return p.actor()
 	case c == '<':
 		return p.priority() || p.htmlTag()
 	case c == '{':
-		return p.jsonObject()
+		return p.labelSet() || p.jsonObject()
 	case c == '"':
-		return p.truncatedJSON() || p.csvRecord()
+		return p.truncatedJSON() || p.lokiText() || p.csvRecord()
 	case c == 0x1e: // record separator of journalctl -o json-seq
 		p.advance(1)
 		return true

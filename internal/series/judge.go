@@ -10,6 +10,10 @@ import (
 
 const (
 	leastGrowthPoints = 10
+	// fewGrowthPoints are enough where the card ran full in the end and every point lies
+	// on the line.
+	fewGrowthPoints = 5
+	straightR       = 0.99
 	// growthShare is by how much of its beginning memory must grow.
 	growthShare = 0.25
 	leastGrowth = 256 << 20
@@ -52,7 +56,8 @@ func (r *run) growth(e events) (gpumedic.Signal, bool) {
 	if skip := len(x) / 10; len(x) >= 2*leastGrowthPoints { // the warm-up
 		x, y = x[skip:], y[skip:]
 	}
-	if len(x) < leastGrowthPoints {
+	full := e.oom.ok && e.oom.line > c.first.line
+	if few := len(x) < leastGrowthPoints; few && (!full || len(x) < fewGrowthPoints || rising(y) < 1 || correlation(x, y) < straightR) {
 		return gpumedic.Signal{}, false
 	}
 	first, last := edge(y, true), edge(y, false)
@@ -63,7 +68,7 @@ func (r *run) growth(e events) (gpumedic.Signal, bool) {
 		return gpumedic.Signal{}, false
 	}
 	oom := "no"
-	if e.oom.ok && e.oom.line > c.first.line {
+	if full {
 		oom = "yes"
 	}
 	f := map[string]string{

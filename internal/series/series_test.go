@@ -128,6 +128,29 @@ func TestMemoryGrowth(t *testing.T) {
 	}
 }
 
+// A short log tells a leak when every point lies on the line and the card ran full.
+func TestGrowthOfFewPoints(t *testing.T) {
+	const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 256.00 MiB"
+	steady := func(i int) string { return fmt.Sprintf("step %d loss 1.0 mem %.2f GiB", 50*i, 21+3.4*float64(i)) }
+	warm := func(i int) string {
+		return fmt.Sprintf("step %d loss 1.0 mem %.2f GiB", 50*i, 40-20*math.Exp(-float64(i)))
+	}
+	for name, c := range map[string]struct {
+		text string
+		want bool
+	}{
+		"steady to the end":    {lines(6, steady) + oom, true},
+		"steady, no refusal":   {lines(6, steady), false},
+		"warm-up, then full":   {lines(6, warm) + oom, false},
+		"three points":         {lines(3, steady) + oom, false},
+		"refused at the start": {oom + "\n" + lines(6, steady), false},
+	} {
+		if got := find(collect(c.text), "series.memory_growth") != nil; got != c.want {
+			t.Errorf("%s: seen %v", name, got)
+		}
+	}
+}
+
 func TestNoGrowth(t *testing.T) {
 	noise := func(i int) float64 { return 5 * math.Sin(float64(i)*1.7) }
 	for name, form := range map[string]func(i int) string{
