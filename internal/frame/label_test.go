@@ -30,6 +30,8 @@ func TestLabels(t *testing.T) {
 	f("- [ 1234.567890] "+xid, "kernel +20m34.56789s | "+xid)
 	f("* "+xid, "unknown | "+xid)
 	f("`[ 1234.567890] "+xid+"`", "kernel +20m34.56789s | "+xid)
+	f("**Feb  3 05:03:37 gpu12 kernel: [ 1234.567890] "+xid+"**", "kernel @gpu12 kernel 0000-02-03T05:03:37?year?zone +20m34.56789s | "+xid)
+	f("** note: "+xid, "unknown | ** note: "+xid)
 	f("gpu12 login: [ 1234.567890] "+xid, "kernel @gpu12 +20m34.56789s | "+xid)
 	f("2026-01-07 11:15:11.123\tJan  7 03:15:11 gpu12 kernel: "+xid, "kernel @gpu12 kernel 2026-01-07T03:15:11?year?zone | "+xid)
 	f("Feb  3 05:03:37 gpu12 nvidia 0000:3b:00.0: AER: x", "unknown @gpu12 0000-02-03T05:03:37?year?zone | nvidia 0000:3b:00.0: AER: x")

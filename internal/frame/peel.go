@@ -124,7 +124,9 @@ func (p *peeler) outerLayer() bool {
 		p.advance(1)
 		return true
 	case c == '`' && p.at == outer:
-		return p.inlineCode()
+		return p.marked("`")
+	case c == '*' && p.at == outer && strings.HasPrefix(p.rest, "**"):
+		return p.marked("*")
 	case isDigit(c):
 		return p.kmsgRecord() || p.talos() || p.csvRecord() || p.isoStamp() || p.monthStamp() || p.epochStamp() || p.usStamp() || p.taskLabel()
 	case c == 'd' && strings.HasPrefix(p.rest, "data: {"): // journalctl -o json-sse
@@ -140,14 +142,15 @@ func (p *peeler) outerLayer() bool {
 	return false
 }
 
-// inlineCode peels the backticks around a log line that somebody marked as code.
-func (p *peeler) inlineCode() bool {
-	inner := strings.TrimLeft(p.rest, "`")
+// marked peels the backticks or asterisks around a log line that somebody marked as
+// code or made bold.
+func (p *peeler) marked(sign string) bool {
+	inner := strings.TrimLeft(p.rest, sign)
 	if inner == "" || frontAt(inner) == frontNone && !startsMessage(inner) {
 		return false
 	}
 	p.advance(len(p.rest) - len(inner))
-	p.rest = strings.TrimRight(p.rest, "` ")
+	p.rest = strings.TrimRight(p.rest, sign+" ")
 	return true
 }
 
