@@ -259,6 +259,29 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
+// A few lines are enough where loss and gradient norm shoot up together, and where the
+// trainer writes 0 for a loss that is not finite.
+func TestDivergenceOfFewPoints(t *testing.T) {
+	row := func(loss, norm string) string {
+		return "{'loss': " + loss + ", 'grad_norm': " + norm + ", 'epoch': 0.1}\n"
+	}
+	up := row("2.4", "0.8") + row("2.6", "2.5") + row("7.1", "61") + row("40.2", "3900")
+	if s := find(collect(up), "series.divergence"); s == nil {
+		t.Error("no divergence in four points")
+	}
+	if s := find(collect(up+row("0.0", "nan")), "series.loss_nan"); s == nil || s.Fields["onset"] != "runaway" {
+		t.Errorf("a zero behind it: %+v", s)
+	}
+	for name, text := range map[string]string{
+		"one spike":         row("2.4", "0.8") + row("2.6", "0.9") + row("41.0", "700") + row("2.5", "0.9"),
+		"a zero of its own": row("2.4", "0.8") + row("0.2", "0.9") + row("0.01", "0.5") + row("0.0", "0.1"),
+	} {
+		if got := collect(text); find(got, "series.divergence") != nil || find(got, "series.loss_nan") != nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestPhases(t *testing.T) {
 	const oom = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 8.00 GiB total capacity; 7.20 GiB already allocated)"
 	steps := lines(10, func(i int) string { return fmt.Sprintf("iter %d: loss %.2f, time 900ms", i, 10-float64(i)/10) })
