@@ -28,7 +28,7 @@ func (d *Decoder) oom(f *fields) {
 	f.sizes()
 	if form := f.get("form"); form != "" {
 		f.serverMemory(form)
-		if f.get("caught") != "" {
+		if f.get("caught") != "" && f.sig.Level == gpumedic.LevelAbnormal {
 			f.sig.Level = gpumedic.LevelNotice // the program itself deals with it
 		}
 		delete(f.sig.Fields, "form")
