@@ -15,6 +15,9 @@ var (
 	placeholderRE = lazyre.New(`(?:^|[\s(=,])%(?:[-+ #0]*\d*(?:ll|l|h)?[sduxXp]|0\d*(?:ll|l)?x)(?:[\s),.!:]|$)`)
 )
 
+// xidCleanup: channels of a program that ended were removed.
+const xidCleanup = 45
+
 // xid adds what every code has, then what this code's text says.
 func (d *Decoder) xid(f *fields) {
 	f.oldBus()
@@ -31,6 +34,11 @@ func (d *Decoder) xid(f *fields) {
 	if known {
 		f.sig.Level = row.Level
 		f.row(row)
+	}
+	if code == xidCleanup && f.get("source") == "dcgm-exporter" {
+		// The gauge shows the clean-up after any program that was stopped, for as long
+		// as the exporter runs: no news.
+		f.sig.Level = gpumedic.LevelNotice
 	}
 	if m := causedByRE.FindStringSubmatch(f.text); m != nil {
 		f.set("caused_by", plain(m[1]))

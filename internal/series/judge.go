@@ -142,7 +142,7 @@ func (r *run) nonFinite() []gpumedic.Signal {
 		least int
 	}{{"loss", &r.loss, 2}, {"val_loss", &r.valLoss, 1}, {"grad_norm", &r.norm, 4}} {
 		if m.c.badRun < m.least && !(m.name == "loss" && m.c.badRun == 1 && m.c.n >= 3 && r.norm.badRun > 0) &&
-			!(m.name == "grad_norm" && m.c.badRun > 0 && r.zeroed()) {
+			!(m.name == "grad_norm" && m.c.badRun > 0 && (r.zeroed() || r.normless())) {
 			continue
 		}
 		f := map[string]string{"step": integer(m.c.firstBad.step), "metric": m.name, "value": kindOf(m.c.firstBad.value),
@@ -164,6 +164,14 @@ func (r *run) nonFinite() []gpumedic.Signal {
 
 // zeroed: some trainers log a loss that is not finite as exactly 0.
 func (r *run) zeroed() bool { return r.loss.n >= 3 && r.loss.last.value == 0 && r.loss.peak > 0 }
+
+// normless: no step of a short log has a norm, and no falling loss scale says that the
+// steps are skipped while it finds its size.
+func (r *run) normless() bool {
+	y := r.scale.values
+	return r.norm.badRun >= 3 && len(r.norm.values) == 0 && math.IsNaN(r.norm.firstBad.value) &&
+		len(y) >= 2 && y[0] == y[len(y)-1]
+}
 
 // onsetOf tells whether the value ran away before or was sound up to the last point.
 func (r *run) onsetOf(c *curve) string {
