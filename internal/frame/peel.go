@@ -99,7 +99,7 @@ func (p *peeler) layer() bool {
 	if p.at == kernel {
 		return p.kernelLayer()
 	}
-	if p.at == stamped && (p.streamTag() || p.levelLabel() || p.hostIdent()) {
+	if p.at == stamped && (p.fluentRecord() || p.streamTag() || p.levelLabel() || p.hostIdent()) {
 		return true
 	}
 	return p.outerLayer() || p.at == outer && p.found() || p.at != closed && p.label()
