@@ -28,7 +28,7 @@ func Page(w io.Writer, c *catalog.Catalog, f *catalog.Fault, l string) error {
 	p.clues(p.say("How it is recognised", "如何识别"), f.Triggers)
 	p.clues(p.say("What supports it", "佐证"), f.Supports)
 	p.clues(p.say("What speaks against it", "反证"), f.Against)
-	p.explains(f)
+	p.explains(c, f)
 	p.causes(f)
 	p.remedies(f)
 	p.verify(f)
@@ -73,22 +73,38 @@ func (p *writer) clues(title string, list []catalog.Clue) {
 	}
 }
 
-func (p *writer) explains(f *catalog.Fault) {
+func (p *writer) explains(c *catalog.Catalog, f *catalog.Fault) {
 	if len(f.Explains) == 0 {
 		return
 	}
 	p.head(p.say("What follows from it", "连带现象"))
 	for _, e := range f.Explains {
-		if e.Fault != "" {
+		why := e.Why.In(p.l)
+		switch {
+		case e.Group != "":
+			fmt.Fprintf(p, "- `%s`", e.Group)
+			why = p.group(c.Groups[e.Group])
+		case e.Fault != "":
 			fmt.Fprintf(p, "- [%s](%s.md)", e.Fault, e.Fault)
-		} else {
+		default:
 			fmt.Fprintf(p, "- `%s`", strings.ReplaceAll(e.Signal, " | ", "`, `"))
 		}
-		if why := e.Why.In(p.l); why != "" {
+		if why != "" {
 			fmt.Fprintf(p, p.say(": %s", "：%s"), why)
 		}
 		fmt.Fprintln(p)
 	}
+}
+
+// group sums up consequences that many faults share.
+func (p *writer) group(parts []catalog.Explains) string {
+	var whys []string
+	for _, e := range parts {
+		if why := e.Why.In(p.l); why != "" && !slices.Contains(whys, why) {
+			whys = append(whys, why)
+		}
+	}
+	return strings.Join(whys, p.say("; ", "；"))
 }
 
 func (p *writer) causes(f *catalog.Fault) {

@@ -28,6 +28,9 @@ func (d *Decoder) oom(f *fields) {
 	f.sizes()
 	if form := f.get("form"); form != "" {
 		f.serverMemory(form)
+		if f.get("caught") != "" && f.sig.Level == gpumedic.LevelAbnormal {
+			f.sig.Level = gpumedic.LevelNotice // the program itself deals with it
+		}
 		delete(f.sig.Fields, "form")
 		f.putNeed()
 		return
@@ -35,6 +38,9 @@ func (d *Decoder) oom(f *fields) {
 	m := readTorch(text)
 	if len(m.procs) > 1 {
 		f.set("process_count", strconv.Itoa(len(m.procs)))
+	}
+	if n := m.sisters(); n > 1 {
+		f.set("sister_count", strconv.Itoa(n))
 	}
 	f.fillFrom(&m)
 	pid := ""

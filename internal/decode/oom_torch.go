@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gpumedic/gpumedic/internal/lazyre"
@@ -47,6 +48,10 @@ var torchTexts = []struct {
 	{sizeIn(`this process has (SIZE) memory in use`), func(m *memory) *amount { return &m.own }},
 	{sizeIn(`other allocations: (SIZE)`), func(m *memory) *amount { return &m.other }},
 }
+
+// pidGap is how far apart the pids of two ranks of one launcher may lie: each starts a few
+// threads before the next.
+const pidGap = 16
 
 var (
 	torchProcRE   = sizeIn(`\bProcess (\d+) has (SIZE) memory in use`)
@@ -151,6 +156,26 @@ func (m *memory) findSelf(pid string) {
 	}
 	m.own, m.listedSelf = some(m.procs[best].n), true
 	m.procs = append(m.procs[:best:best], m.procs[best+1:]...)
+}
+
+// sisters is how many of the listed processes were started together: pids that follow
+// each other closely are the ranks of one launcher, not somebody else's programs.
+func (m *memory) sisters() int {
+	var pids []int
+	for _, p := range m.procs {
+		if n, ok := atoi(p.pid); ok {
+			pids = append(pids, n)
+		}
+	}
+	slices.Sort(pids)
+	most, run := 0, 0
+	for i := range pids {
+		if run++; i > 0 && pids[i]-pids[i-1] > pidGap {
+			run = 1
+		}
+		most = max(most, run)
+	}
+	return most
 }
 
 // settleOther works out what other processes hold: listed, or what remains of the card.

@@ -15,8 +15,12 @@ var (
 	placeholderRE = lazyre.New(`(?:^|[\s(=,])%(?:[-+ #0]*\d*(?:ll|l|h)?[sduxXp]|0\d*(?:ll|l)?x)(?:[\s),.!:]|$)`)
 )
 
+// xidCleanup: channels of a program that ended were removed.
+const xidCleanup = 45
+
 // xid adds what every code has, then what this code's text says.
 func (d *Decoder) xid(f *fields) {
+	f.oldBus()
 	code, ok := atoi(f.get("code"))
 	if !ok {
 		f.set("catalogued", "no")
@@ -31,6 +35,11 @@ func (d *Decoder) xid(f *fields) {
 		f.sig.Level = row.Level
 		f.row(row)
 	}
+	if code == xidCleanup && f.get("source") == "dcgm-exporter" {
+		// The gauge shows the clean-up after any program that was stopped, for as long
+		// as the exporter runs: no news.
+		f.sig.Level = gpumedic.LevelNotice
+	}
 	if m := causedByRE.FindStringSubmatch(f.text); m != nil {
 		f.set("caused_by", plain(m[1]))
 	}
@@ -41,6 +50,16 @@ func (d *Decoder) xid(f *fields) {
 		f.set("truncated", "yes")
 	}
 	d.xidText(code, f)
+}
+
+// oldBus makes the subject of "0001:00", bus and device of drivers before 2010.
+func (f *fields) oldBus() {
+	bus := f.get("old_bus")
+	if bus == "" {
+		return
+	}
+	delete(f.sig.Fields, "old_bus")
+	f.sig.Subject.GPU.PCI = gpumedic.NormalPCI(strings.TrimPrefix(bus, "00"))
 }
 
 func (f *fields) row(x *catalog.Xid) {

@@ -192,6 +192,9 @@ func (f *Framer) context(p *peeler, w Window) {
 		p.broadcast(w)
 	case p.at == outer && p.m.Origin == Unknown && p.m.Pod == "" && p.m.Container == "" && p.m.Host == "":
 		f.continuation(p, w)
+		if p.m.Origin == Unknown && f.opts.Origin == Unknown && !p.m.Stamp.Known() && !p.m.Stamp.HasMono && startsDistinct(p.rest) && quoted(w) {
+			p.m.Origin = Service // whoever wrote it, not the kernel
+		}
 	}
 }
 

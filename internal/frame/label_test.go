@@ -30,8 +30,13 @@ func TestLabels(t *testing.T) {
 	f("- [ 1234.567890] "+xid, "kernel +20m34.56789s | "+xid)
 	f("* "+xid, "unknown | "+xid)
 	f("`[ 1234.567890] "+xid+"`", "kernel +20m34.56789s | "+xid)
+	f("**Feb  3 05:03:37 gpu12 kernel: [ 1234.567890] "+xid+"**", "kernel @gpu12 kernel 0000-02-03T05:03:37?year?zone +20m34.56789s | "+xid)
+	f("** note: "+xid, "unknown | ** note: "+xid)
 	f("gpu12 login: [ 1234.567890] "+xid, "kernel @gpu12 +20m34.56789s | "+xid)
 	f("2026-01-07 11:15:11.123\tJan  7 03:15:11 gpu12 kernel: "+xid, "kernel @gpu12 kernel 2026-01-07T03:15:11?year?zone | "+xid)
+	f(`2026-01-07 11:15:11.100000000 +0000 kernel.gpu12: {"priority":"3","message":"Out of memory: Killed process 7"}`, "kernel kernel 2026-01-07T11:15:11.1 | Out of memory: Killed process 7")
+	f("2026-01-07T11:15:11+00:00\tkubernetes.var.log.pods.t\t{\"log\":\"step 3\\n\",\"stream\":\"stderr\"}", "unknown 2026-01-07T11:15:11 | step 3")
+	f(`2026-01-07 11:15:11 +0000 settings: {"message":"hello"}`, `unknown 2026-01-07T11:15:11 | settings: {"message":"hello"}`)
 	f("Feb  3 05:03:37 gpu12 nvidia 0000:3b:00.0: AER: x", "unknown @gpu12 0000-02-03T05:03:37?year?zone | nvidia 0000:3b:00.0: AER: x")
 	f("Feb  3 05:03:37 gpu12 mce: [Hardware Error]: x", "unknown @gpu12 0000-02-03T05:03:37?year?zone | mce: [Hardware Error]: x")
 	f("Feb  3 05:03:37 gpu12 /usr/bin/nvidia-persistenced[9]: x", "service @gpu12 nvidia-persistenced[9] 0000-02-03T05:03:37?year?zone | x")
@@ -47,6 +52,27 @@ func TestLabels(t *testing.T) {
 	checkWindow(t, "harrow: "+xid+"\nharrow: NVRM: GPU at PCI:0000:3b:00", 0, "unknown @harrow | "+xid)
 	f("harrow: "+xid, "unknown | harrow: "+xid)
 	checkWindow(t, "[09:15] bob: "+xid+"\n[09:15] bob: "+xid, 0, "unknown | [09:15] bob: "+xid)
+}
+
+// Bare messages in comments and handbooks are words about the kernel's; those of a
+// report are a log that lost its framing.
+func TestBareQuotes(t *testing.T) {
+	const oom = "Out of memory: Killed process 77 (train) total-vm:9kB, anon-rss:8kB"
+	f := func(above, line, want string) {
+		t.Helper()
+		n := strings.Count(above, "\n")
+		checkWindow(t, above+line, n, want)
+	}
+	f("/*\n * What the kernel prints:\n", " * "+oom, "service | "+oom)
+	f("int x;\n", "// "+oom, "service | "+oom)
+	f("/* seen in the field\n", "   "+oom, "service | "+oom)
+	f("/* done */\n", oom, "unknown | "+oom)
+	f("* first point\n", "* "+xid, "unknown | "+xid)
+	f("If dmesg has this line, the card is gone:\n\n", "    "+xid, "service | "+xid)
+	f("如果内核日志出现：\n```\n", xid, "service | "+xid)
+	f("内核日志如下：\n", xid, "unknown | "+xid)
+	f("We see many errors, for example:\n", xid, "unknown | "+xid)
+	f("If dmesg has this line, the card is gone:\n", "[ 1234.567890] "+xid, "kernel +20m34.56789s | "+xid)
 }
 
 // Who quotes the kernel is not the kernel, and keeps his line whole.
@@ -165,4 +191,16 @@ func TestOptions(t *testing.T) {
 	if got[0].Host != "n4" || got[0].Origin != Service {
 		t.Errorf("got %s", say(got[0]))
 	}
+}
+
+// Answers of Loki, whole and in pieces.
+func TestLoki(t *testing.T) {
+	f := func(in, want string) { t.Helper(); checkFrame(t, in, want) }
+	f(`["1767755830500000000","`+xid+`"]]}`, "unknown 2026-01-07T03:17:10.5 | "+xid)
+	f(`  ["1767755830500000000", "`+xid+`"],`, "unknown 2026-01-07T03:17:10.5 | "+xid)
+	f(`["1767755830500000000","Feb 03 05:03:37 g1 kernel: `+xid+`"]]}]}}`, "kernel @g1 kernel 2026-02-03T05:03:37?year?zone | "+xid)
+	f(`["17677558","`+xid+`"]`, `unknown | ["17677558","`+xid+`"]`)
+	f(`2026-01-07T03:15:11Z {job="kern", node="g7:9100"} `+xid, "unknown @g7 2026-01-07T03:15:11 | "+xid)
+	checkWindow(t, "[\n\"1767755830500000000\",\n\""+xid+"\"\n]", 2, "unknown 2026-01-07T03:17:10.5 | "+xid)
+	checkWindow(t, "[\n\"another\",\n\""+xid+"\"\n]", 2, "unknown | \""+xid+"\"")
 }

@@ -100,7 +100,7 @@ func (p *peeler) layer() bool {
 	if p.at == kernel {
 		return p.kernelLayer()
 	}
-	if p.at == stamped && (p.streamTag() || p.levelLabel() || p.hostIdent()) {
+	if p.at == stamped && (p.fluentRecord() || p.streamTag() || p.levelLabel() || p.hostIdent()) {
 		return true
 	}
 	return p.outerLayer() || p.at == outer && p.found() || p.at != closed && p.label()
@@ -109,15 +109,15 @@ func (p *peeler) layer() bool {
 func (p *peeler) outerLayer() bool {
 	switch c := p.rest[0]; {
 	case c == '[':
-		return p.rankBracket() || p.bracket() || p.serverBracket() || p.jsonArray()
+		return p.rankBracket() || p.bracket() || p.serverBracket() || p.jsonArray() || p.lokiPair()
 	case c == '(':
 		return p.actor()
 	case c == '<':
 		return p.priority() || p.htmlTag()
 	case c == '{':
-		return p.jsonObject()
+		return p.labelSet() || p.jsonObject()
 	case c == '"':
-		return p.truncatedJSON() || p.csvRecord()
+		return p.truncatedJSON() || p.lokiText() || p.csvRecord()
 	case c == 0x1e: // record separator of journalctl -o json-seq
 		p.advance(1)
 		return true
@@ -125,7 +125,9 @@ func (p *peeler) outerLayer() bool {
 		p.advance(1)
 		return true
 	case c == '`' && p.at == outer:
-		return p.inlineCode()
+		return p.marked("`")
+	case c == '*' && p.at == outer && strings.HasPrefix(p.rest, "**"):
+		return p.marked("*")
 	case isDigit(c):
 		return p.kmsgRecord() || p.talos() || p.csvRecord() || p.isoStamp() || p.monthStamp() || p.epochStamp() || p.usStamp() || p.taskLabel()
 	case c == 'd' && strings.HasPrefix(p.rest, "data: {"): // journalctl -o json-sse
@@ -141,14 +143,15 @@ func (p *peeler) outerLayer() bool {
 	return false
 }
 
-// inlineCode peels the backticks around a log line that somebody marked as code.
-func (p *peeler) inlineCode() bool {
-	inner := strings.TrimLeft(p.rest, "`")
+// marked peels the backticks or asterisks around a log line that somebody marked as
+// code or made bold.
+func (p *peeler) marked(sign string) bool {
+	inner := strings.TrimLeft(p.rest, sign)
 	if inner == "" || frontAt(inner) == frontNone && !startsMessage(inner) {
 		return false
 	}
 	p.advance(len(p.rest) - len(inner))
-	p.rest = strings.TrimRight(p.rest, "` ")
+	p.rest = strings.TrimRight(p.rest, sign+" ")
 	return true
 }
 

@@ -15,11 +15,13 @@ import (
 //
 //	host.gpu_count_low     a command counted fewer GPUs than another line says the node has
 //	kernel.unclean_reboot  the machine started again without having been stopped in order
+//	proc.stopped_first     the order to stop stands before all that is out of order
 //	driver.version_fails_alone  of several nodes just those with this driver version fail
 //
 // The evidence of an added signal is the later of the lines.
 func Compare(signals []gpumedic.Signal) []gpumedic.Signal {
 	out := append(gpuCounts(signals), uncleanReboots(signals)...)
+	out = append(out, stoppedFirst(signals)...)
 	return append(out, driverSplit(signals)...)
 }
 

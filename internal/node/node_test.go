@@ -51,6 +51,9 @@ func TestCompare(t *testing.T) {
 		in   []string
 		want string
 	}{
+		{"told to stop, then errors", []string{"proc.sigterm", "nccl.remote_error!"}, "proc.stopped_first:fact"},
+		{"errors, then told to stop", []string{"nccl.remote_error!", "proc.sigterm"}, ""},
+		{"errors in another log", []string{"proc.sigterm", "nccl.remote_error! in=b.log"}, ""},
 		{"fewer than expected", []string{"host.gpu_expected expected=8", "host.gpu_counted found=7"}, low},
 		{"as many as expected", []string{"host.gpu_expected expected=8", "host.gpu_counted found=8"}, ""},
 		{"the least expected counts", []string{"host.gpu_expected expected=8", "host.gpu_expected expected=4", "host.gpu_counted found=4"}, ""},

@@ -152,7 +152,7 @@ func decisive(text string, mark [2]int, msg int) (body, underline string) {
 		from = msg
 	}
 	if from > 0 {
-		body = strings.TrimSpace(text[from:])
+		body = strings.TrimSpace(inString(text, from, mark[1]))
 	} else {
 		body = message(text)
 	}
@@ -164,6 +164,28 @@ func decisive(text string, mark [2]int, msg int) (body, underline string) {
 		underline = part
 	}
 	return body, underline
+}
+
+// inString is the text from an offset on, without what closes the JSON record around it:
+// up to the end of the string that the offset is in, not before upTo.
+func inString(text string, from, upTo int) string {
+	head := strings.TrimLeft(text, " \t")
+	if head == "" || strings.IndexByte("[{\"", head[0]) < 0 {
+		return text[from:]
+	}
+	inside := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\':
+			i++
+		case text[i] != '"':
+		case i < from:
+			inside = !inside
+		case inside && i >= upTo:
+			return text[from:i]
+		}
+	}
+	return text[from:]
 }
 
 // readingName is the name before the value of a tool's "Name    : value" line, "" where

@@ -125,7 +125,7 @@ func locate(sig *gpumedic.Signal, e *traceback.Exception) {
 	if sig.Fields == nil {
 		sig.Fields = map[string]string{}
 	}
-	for k, v := range map[string]string{"code": e.User.Code, "func": e.User.Func, "lib": e.Lib, "final": gpumedic.YesNo(e.Ended())} {
+	for k, v := range map[string]string{"code": e.User.Code, "func": e.User.Func, "lib": e.Lib, "cause": e.Cause, "final": gpumedic.YesNo(e.Ended())} {
 		if v != "" && sig.Fields[k] == "" {
 			sig.Fields[k] = v
 		}

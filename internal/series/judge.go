@@ -10,6 +10,10 @@ import (
 
 const (
 	leastGrowthPoints = 10
+	// fewGrowthPoints are enough where the card ran full in the end and every point lies
+	// on the line.
+	fewGrowthPoints = 5
+	straightR       = 0.99
 	// growthShare is by how much of its beginning memory must grow.
 	growthShare = 0.25
 	leastGrowth = 256 << 20
@@ -20,6 +24,9 @@ const (
 	scaleFall = 256
 	// diverged is how far above its best and its beginning a loss must end.
 	divergedBest, divergedStart = 4, 1.3
+	leastDiverged               = 12
+	// How far loss and norm must end above their best and their middle in a shorter log.
+	shotLoss, shotNorm = 10, 20
 )
 
 func (r *run) judge(e events) []gpumedic.Signal {
@@ -52,7 +59,8 @@ func (r *run) growth(e events) (gpumedic.Signal, bool) {
 	if skip := len(x) / 10; len(x) >= 2*leastGrowthPoints { // the warm-up
 		x, y = x[skip:], y[skip:]
 	}
-	if len(x) < leastGrowthPoints {
+	full := e.oom.ok && e.oom.line > c.first.line
+	if few := len(x) < leastGrowthPoints; few && (!full || len(x) < fewGrowthPoints || rising(y) < 1 || correlation(x, y) < straightR) {
 		return gpumedic.Signal{}, false
 	}
 	first, last := edge(y, true), edge(y, false)
@@ -63,7 +71,7 @@ func (r *run) growth(e events) (gpumedic.Signal, bool) {
 		return gpumedic.Signal{}, false
 	}
 	oom := "no"
-	if e.oom.ok && e.oom.line > c.first.line {
+	if full {
 		oom = "yes"
 	}
 	f := map[string]string{
@@ -133,7 +141,8 @@ func (r *run) nonFinite() []gpumedic.Signal {
 		c     *curve
 		least int
 	}{{"loss", &r.loss, 2}, {"val_loss", &r.valLoss, 1}, {"grad_norm", &r.norm, 4}} {
-		if m.c.badRun < m.least && !(m.name == "loss" && m.c.badRun == 1 && m.c.n >= 3 && r.norm.badRun > 0) {
+		if m.c.badRun < m.least && !(m.name == "loss" && m.c.badRun == 1 && m.c.n >= 3 && r.norm.badRun > 0) &&
+			!(m.name == "grad_norm" && m.c.badRun > 0 && (r.zeroed() || r.normless())) {
 			continue
 		}
 		f := map[string]string{"step": integer(m.c.firstBad.step), "metric": m.name, "value": kindOf(m.c.firstBad.value),
@@ -151,6 +160,17 @@ func (r *run) nonFinite() []gpumedic.Signal {
 		return []gpumedic.Signal{signal("series.loss_nan", gpumedic.LevelAbnormal, m.c.firstBad, f)}
 	}
 	return nil
+}
+
+// zeroed: some trainers log a loss that is not finite as exactly 0.
+func (r *run) zeroed() bool { return r.loss.n >= 3 && r.loss.last.value == 0 && r.loss.peak > 0 }
+
+// normless: no step of a short log has a norm, and no falling loss scale says that the
+// steps are skipped while it finds its size.
+func (r *run) normless() bool {
+	y := r.scale.values
+	return r.norm.badRun >= 3 && len(r.norm.values) == 0 && math.IsNaN(r.norm.firstBad.value) &&
+		len(y) >= 2 && y[0] == y[len(y)-1]
 }
 
 // onsetOf tells whether the value ran away before or was sound up to the last point.
@@ -204,7 +224,12 @@ func (r *run) scaleCollapse() (gpumedic.Signal, bool) {
 func (r *run) divergence() (gpumedic.Signal, bool) {
 	c := &r.loss
 	y := c.values
-	if len(y) < 12 || c.badRun > 0 || c.lowest <= 0 {
+	if len(y) < leastDiverged && r.shoots() {
+		f := map[string]string{"step": integer(c.last.step), "onset_line": strconv.Itoa(c.first.line), "best": figure(c.lowest), "last": figure(c.last.value), "metric": "loss",
+			"norm_median": figure(median(r.norm.values)), "norm_peak": figure(r.norm.peak)}
+		return signal("series.divergence", gpumedic.LevelAbnormal, c.last, f), true
+	}
+	if len(y) < leastDiverged || c.badRun > 0 || c.lowest <= 0 {
 		return gpumedic.Signal{}, false
 	}
 	tail := max(3, len(y)/10)
@@ -226,6 +251,15 @@ func (r *run) divergence() (gpumedic.Signal, bool) {
 		f["norm_median"], f["norm_peak"] = figure(median(n.values)), figure(n.peak)
 	}
 	return signal("series.divergence", gpumedic.LevelAbnormal, c.last, f), true
+}
+
+// shoots: in a short log the loss ends at ten times its best, still rising, and the
+// gradient norm ran far ahead of it.
+func (r *run) shoots() bool {
+	y, n := r.loss.values, r.norm.values
+	k := len(y)
+	return k >= 4 && r.loss.badRun == 0 && r.loss.lowest > 0 && y[k-1] > y[k-2] && y[k-2] > y[k-3] && y[k-1] >= shotLoss*r.loss.lowest &&
+		len(n) >= 4 && r.norm.lastFinite >= shotNorm*median(n)
 }
 
 // phase tells what the program had just done when memory ran out, and how far it came.

@@ -128,6 +128,29 @@ func TestMemoryGrowth(t *testing.T) {
 	}
 }
 
+// A short log tells a leak when every point lies on the line and the card ran full.
+func TestGrowthOfFewPoints(t *testing.T) {
+	const oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 256.00 MiB"
+	steady := func(i int) string { return fmt.Sprintf("step %d loss 1.0 mem %.2f GiB", 50*i, 21+3.4*float64(i)) }
+	warm := func(i int) string {
+		return fmt.Sprintf("step %d loss 1.0 mem %.2f GiB", 50*i, 40-20*math.Exp(-float64(i)))
+	}
+	for name, c := range map[string]struct {
+		text string
+		want bool
+	}{
+		"steady to the end":    {lines(6, steady) + oom, true},
+		"steady, no refusal":   {lines(6, steady), false},
+		"warm-up, then full":   {lines(6, warm) + oom, false},
+		"three points":         {lines(3, steady) + oom, false},
+		"refused at the start": {oom + "\n" + lines(6, steady), false},
+	} {
+		if got := find(collect(c.text), "series.memory_growth") != nil; got != c.want {
+			t.Errorf("%s: seen %v", name, got)
+		}
+	}
+}
+
 func TestNoGrowth(t *testing.T) {
 	noise := func(i int) float64 { return 5 * math.Sin(float64(i)*1.7) }
 	for name, form := range map[string]func(i int) string{
@@ -232,6 +255,29 @@ func TestDivergence(t *testing.T) {
 	} {
 		if s := find(collect(lines(60, form)), "series.divergence"); s != nil {
 			t.Errorf("%s: %v", name, s.Fields)
+		}
+	}
+}
+
+// A few lines are enough where loss and gradient norm shoot up together, and where the
+// trainer writes 0 for a loss that is not finite.
+func TestDivergenceOfFewPoints(t *testing.T) {
+	row := func(loss, norm string) string {
+		return "{'loss': " + loss + ", 'grad_norm': " + norm + ", 'epoch': 0.1}\n"
+	}
+	up := row("2.4", "0.8") + row("2.6", "2.5") + row("7.1", "61") + row("40.2", "3900")
+	if s := find(collect(up), "series.divergence"); s == nil {
+		t.Error("no divergence in four points")
+	}
+	if s := find(collect(up+row("0.0", "nan")), "series.loss_nan"); s == nil || s.Fields["onset"] != "runaway" {
+		t.Errorf("a zero behind it: %+v", s)
+	}
+	for name, text := range map[string]string{
+		"one spike":         row("2.4", "0.8") + row("2.6", "0.9") + row("41.0", "700") + row("2.5", "0.9"),
+		"a zero of its own": row("2.4", "0.8") + row("0.2", "0.9") + row("0.01", "0.5") + row("0.0", "0.1"),
+	} {
+		if got := collect(text); find(got, "series.divergence") != nil || find(got, "series.loss_nan") != nil {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

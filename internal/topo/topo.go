@@ -18,6 +18,7 @@ import (
 type Map struct {
 	join    map[string]string   // union-find over name keys
 	members map[string][]string // the keys of each root
+	spelled map[string]string   // a UUID as the input writes it, by its key's lower case
 	gpus    map[string]bool     // node|pci of known GPUs
 	ports   map[string]bool     // node|pci
 	below   map[string]map[string]bool
@@ -29,7 +30,7 @@ type Map struct {
 // Learn builds the map. The signals' order does not matter.
 func Learn(signals []gpumedic.Signal) *Map {
 	m := &Map{
-		join: map[string]string{}, members: map[string][]string{},
+		join: map[string]string{}, members: map[string][]string{}, spelled: map[string]string{},
 		gpus: map[string]bool{}, ports: map[string]bool{},
 		below: map[string]map[string]bool{}, buses: map[string][2]int{},
 	}
@@ -75,6 +76,12 @@ func (m *Map) learnNames(s *gpumedic.Signal) {
 	keys := nameKeys(node, g)
 	for _, k := range keys {
 		m.find(k)
+	}
+	if low := strings.ToLower(g.UUID); low != "" {
+		// Of several spellings the one with most capitals, so that order does not matter.
+		if old, ok := m.spelled[low]; !ok || g.UUID < old {
+			m.spelled[low] = g.UUID
+		}
 	}
 	for i := 1; i < len(keys); i++ {
 		m.union(keys[0], keys[i])
@@ -287,12 +294,12 @@ func (m *Map) Full(node string, g gpumedic.GPU) gpumedic.GPU {
 	members := slices.Clone(m.members[m.find(keys[0])])
 	slices.Sort(members)
 	for _, k := range members {
-		fill(&g, k)
+		m.fill(&g, k)
 	}
 	return g
 }
 
-func fill(g *gpumedic.GPU, key string) {
+func (m *Map) fill(g *gpumedic.GPU, key string) {
 	kind, v, _ := strings.Cut(key, ":")
 	_, v, _ = strings.Cut(v, "|")
 	switch kind {
@@ -302,7 +309,7 @@ func fill(g *gpumedic.GPU, key string) {
 		}
 	case "uuid":
 		if g.UUID == "" {
-			g.UUID = v
+			g.UUID = m.spelled[v]
 		}
 	case "serial":
 		if g.Serial == "" {

@@ -22,7 +22,7 @@ type parser struct {
 // before wide ones.
 var parsers = []parser{
 	readingsDoc, smiXML, smiTable, smiCSV, smiList, smiMonitor, smiTopo, smiVersion, smiQuery,
-	lspci, systemctl, ibstat, ibstatus, dcgmDiag, dcgmHealth, dcgmJSON, dcgmExport,
+	lspci, systemctl, ibstat, ibstatus, perfquery, ibCounters, dcgmLinks, dcgmDiag, dcgmHealth, dcgmJSON, dcgmExport,
 	iomem, holders, lsof, ipmiSEL, driverVersion, nvcc, modinfo, freeMemory, ulimitAll, diskFree,
 	bandwidthTest, nvbandwidth, ncclTests, gpuBurn,
 }
