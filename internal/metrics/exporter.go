@@ -59,6 +59,9 @@ func (e *Exporter) Gather() ([]*dto.MetricFamily, error) {
 	return out, err
 }
 
+// Own gives the series of the snapshot, unsorted, without those of the process.
+func (e *Exporter) Own() []*dto.MetricFamily { return e.families() }
+
 func (e *Exporter) families() []*dto.MetricFamily {
 	e.mu.Lock()
 	defer e.mu.Unlock()
