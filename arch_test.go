@@ -92,8 +92,8 @@ var mayImport = map[string][]string{
 	// verify takes up an incident and runs the checks that its fault names.
 	"internal/verify": {"catalog", "internal/incident", "internal/report"},
 	// watch is the daemon: it wires sources, the engine, the store and the outlets.
-	"internal/watch": {"catalog", "internal/act/notify", "internal/check", "internal/child", "internal/decode", "internal/diagnose", "internal/follow",
-		"internal/incident", "internal/incident/store", "internal/lang", "internal/lazyre", "internal/lean", "internal/maintenance", "internal/metrics",
+	"internal/watch": {"catalog", "deploy/prometheus", "internal/act/notify", "internal/alert", "internal/check", "internal/child", "internal/decode", "internal/diagnose", "internal/follow",
+		"internal/incident", "internal/incident/store", "internal/lang", "internal/lazyre", "internal/lean", "internal/maintenance", "internal/metrics", "internal/metrics/names", "internal/promql",
 		"internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan", "internal/scan/section", "internal/source", "internal/web"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},

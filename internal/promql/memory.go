@@ -123,6 +123,23 @@ func (m *Memory) Back(by time.Duration) {
 	}
 }
 
+// Value is the last value of a series of a metric that is not gone; with several that
+// fit, of any of them. fits may be nil.
+func (m *Memory) Value(name string, fits func(Labels) bool) (float64, bool) {
+	f := m.families[name]
+	if f == nil {
+		return 0, false
+	}
+	for _, s := range f.series {
+		if fits == nil || fits(s.labels) {
+			if v, ok := s.at(m.now); ok {
+				return v, true
+			}
+		}
+	}
+	return 0, false
+}
+
 // Last is when the newest sample was taken, zero without any.
 func (m *Memory) Last() time.Time {
 	if m.now == 0 {

@@ -177,6 +177,9 @@ func (d *Daemon) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if d.loop.alerts, err = newAlerts(ctx, d); err != nil {
+		return err
+	}
 	d.loop.told = d.outlets.changed
 	d.loop.show = d.outlets.show
 	leans := 0

@@ -30,6 +30,7 @@ type loop struct {
 	told     func(store.Result) // hears what an observation changed
 	show     func()             // brings outlets up to date
 	lean     func()             // gives memory back
+	alerts   *alerts            // of the rules; nil: nobody wants them
 
 	continues bool
 	saved     string    // the window as text, of the counters in savedAt
@@ -257,6 +258,7 @@ func (l *loop) stored(err error) {
 func (l *loop) tick(ctx context.Context) {
 	now := l.now()
 	l.show()
+	l.alerts.tick(ctx, now)
 	hidden := false
 	for _, i := range l.store.Snapshot() {
 		hidden = hidden || i.Live() && !i.Visible
@@ -328,6 +330,7 @@ func (l *loop) end() {
 		l.core.conclude()
 	}
 	l.observe(ctx)
+	l.alerts.end(ctx)
 	if err := l.store.Flush(ctx, l.now()); err != nil {
 		l.log.Error("the last positions cannot be stored; lines will be read again", "error", err)
 	}

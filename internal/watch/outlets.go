@@ -35,6 +35,7 @@ type outlets struct {
 	states   string    // of sources, as the page has them
 	planned  time.Time // when the calendar was looked at
 	plan     []metrics.Maintenance
+	channels atomic.Pointer[[]metrics.Channel]
 	opened   map[string]uint64 // by fault: incidents opened or opened again since the start
 	mu       sync.Mutex
 }
@@ -158,6 +159,10 @@ func (o *outlets) snapshot() metrics.Snapshot {
 		o.takeMaintenance()
 	}
 	s.Maintenance = o.plan
+	s.Alerts = l.alerts.counts()
+	if c := o.channels.Load(); c != nil {
+		s.Channels = *c
+	}
 	for _, src := range o.d.health.snapshot() {
 		s.Sources = append(s.Sources, metrics.Source{Name: src.Name, Healthy: src.State == SourceOK || src.State == SourceStarting || src.State == SourceOff,
 			LastSuccess: src.LastSuccess, LastDuration: src.LastDuration, Duration: src.Duration,

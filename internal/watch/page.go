@@ -166,6 +166,9 @@ func (b *backend) Sources() []web.Source {
 	return out
 }
 
+// Alerts implements web.Backend.
+func (b *backend) Alerts() web.Alerts { return b.d.loop.alerts.list() }
+
 // Maintenance implements web.Backend.
 func (b *backend) Maintenance(ctx context.Context) ([]web.Maintenance, error) {
 	items, err := maintenance.Read(ctx, b.Store, b.d.calendar, b.d.o.Now())

@@ -13,6 +13,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/act/notify"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
+	"github.com/gpumedic/gpumedic/internal/metrics"
 )
 
 // pump carries changes of incidents into the queue of notices. Its place is kept in the
@@ -84,12 +85,17 @@ func (p *pump) run(ctx context.Context) {
 	t := time.NewTicker(5 * time.Second)
 	defer t.Stop()
 	failing := false
+	var counted time.Time
 	for {
 		err := p.once(ctx)
 		if err != nil && ctx.Err() == nil && !failing {
 			p.d.o.Log.Error("notices cannot be queued; tried again", "error", err)
 		}
 		failing = err != nil
+		if now := time.Now(); now.Sub(counted) >= alertsEvery {
+			counted = now
+			p.count(ctx)
+		}
 		select {
 		case <-p.woken:
 		case <-t.C:
@@ -97,6 +103,24 @@ func (p *pump) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// count notes how the channels do, for the metrics.
+func (p *pump) count(ctx context.Context) {
+	stats, err := p.to.Stats(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			p.d.o.Log.Warn("the state of the channels cannot be read", "error", err)
+		}
+		return
+	}
+	var out []metrics.Channel
+	for _, c := range stats {
+		if c.Configured {
+			out = append(out, metrics.Channel{Name: c.Name, Waiting: c.Waiting, Delivered: c.Delivered, Lost: c.GivenUp + c.Expired + c.Dropped, Failing: c.Failing})
+		}
+	}
+	p.d.outlets.channels.Store(&out)
 }
 
 func (p *pump) once(ctx context.Context) error {
@@ -148,6 +172,9 @@ var noticeKinds = map[string]notify.Kind{
 
 // notice is a change as a notice; ok is false for what nobody is told.
 func (p *pump) notice(c *incident.Change) (notify.Notice, bool) {
+	if c.Alert != nil {
+		return p.alert(c)
+	}
 	kind, ok := noticeKinds[c.Kind]
 	if !ok || c.Incident == nil || c.Silenced {
 		return notify.Notice{}, false
