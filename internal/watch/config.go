@@ -36,6 +36,7 @@ type Config struct {
 	Expect    Expect             `yaml:"expect"`
 	Incidents Incidents          `yaml:"incidents"`
 	Alerts    Alerts             `yaml:"alerts"`
+	Upkeep    Maintenance        `yaml:"maintenance"`
 	Web       Web                `yaml:"web"`
 	Notify    notify.Config      `yaml:"notifications,omitempty"`
 	Threshold map[string]float64 `yaml:"thresholds,omitempty"`
@@ -132,6 +133,7 @@ func Defaults() *Config {
 		Incidents: Incidents{ReopenWindow: p.ReopenWindow, Quiet: p.Quiet, QuietClose: p.QuietClose,
 			FlapWindow: p.FlapWindow, MaxFlaps: p.MaxFlaps, MaxAttempts: p.MaxAttempts, Keep: store.DefaultLimits.Age},
 		Alerts: Alerts{Enabled: true},
+		Upkeep: Maintenance{MemoryTest{From: "02:00", To: "05:00", IdleFor: 15 * time.Minute, Deadline: 30 * time.Minute}},
 		Web:    Web{Listen: []string{DefaultListen}},
 	}
 }
@@ -249,6 +251,9 @@ func (c *Config) problems(doc *yaml.Node) Problems {
 		if _, err := filepath.Match(p, ""); err != nil || !filepath.IsAbs(p) {
 			bad("job_logs.paths", "%q is no pattern of an absolute path", p)
 		}
+	}
+	if err := c.Upkeep.MemoryTest.problem(); err != nil {
+		bad("maintenance.memory_test", "%v", err)
 	}
 	if _, err := c.rules(); err != nil {
 		bad("alerts", "%v", err)

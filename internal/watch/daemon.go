@@ -32,6 +32,7 @@ type Options struct {
 	Log     *slog.Logger
 	Runner  *child.Runner // nil: this program
 	Root    string        // of the machine's files; "" is "/"
+	Program string        // of verbs that run in a process of their own; "" is this one
 	Now     func() time.Time
 	// Ready hears the addresses when everything runs, for tests.
 	Ready func(addresses []net.Addr)
@@ -178,6 +179,9 @@ func (d *Daemon) prepare(ctx context.Context) error {
 		return err
 	}
 	if d.loop.alerts, err = newAlerts(ctx, d); err != nil {
+		return err
+	}
+	if d.loop.idle, err = newIdleTests(d); err != nil {
 		return err
 	}
 	d.loop.told = d.outlets.changed

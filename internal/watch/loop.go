@@ -31,6 +31,7 @@ type loop struct {
 	show     func()             // brings outlets up to date
 	lean     func()             // gives memory back
 	alerts   *alerts            // of the rules; nil: nobody wants them
+	idle     *idleTests         // of GPUs that nobody uses
 
 	continues bool
 	saved     string    // the window as text, of the counters in savedAt
@@ -259,6 +260,7 @@ func (l *loop) tick(ctx context.Context) {
 	now := l.now()
 	l.show()
 	l.alerts.tick(ctx, now)
+	l.idle.tick(ctx, now)
 	hidden := false
 	for _, i := range l.store.Snapshot() {
 		hidden = hidden || i.Live() && !i.Visible
@@ -331,6 +333,7 @@ func (l *loop) end() {
 	}
 	l.observe(ctx)
 	l.alerts.end(ctx)
+	l.idle.close()
 	if err := l.store.Flush(ctx, l.now()); err != nil {
 		l.log.Error("the last positions cannot be stored; lines will be read again", "error", err)
 	}
