@@ -50,6 +50,13 @@ func (e *Exporter) Update(s Snapshot) {
 	e.snap, e.built = &s, nil
 }
 
+// SetMaxAge changes how old the readings may be.
+func (e *Exporter) SetMaxAge(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.opts.MaxAge = d
+}
+
 // Gather gives all series of this moment, sorted by name.
 func (e *Exporter) Gather() ([]*dto.MetricFamily, error) {
 	// What the registry could gather beside an error is still an answer.

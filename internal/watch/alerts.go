@@ -40,6 +40,9 @@ const (
 	memoryCursor = "alerts-memory"
 )
 
+// alertRule is a rule as this package names it.
+type alertRule = alert.Rule
+
 // rules are those of the configuration.
 func (c *Config) rules() ([]alert.Rule, error) {
 	if !c.Alerts.Enabled {
@@ -82,7 +85,7 @@ func (c *Config) rules() ([]alert.Rule, error) {
 
 // newAlerts takes up where the daemon before ended; nil when nobody wants alerts.
 func newAlerts(ctx context.Context, d *Daemon) (*alerts, error) {
-	rules, err := d.o.Config.rules()
+	rules, err := d.config().rules()
 	if err != nil || rules == nil {
 		return nil, err
 	}

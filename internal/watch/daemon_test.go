@@ -33,6 +33,8 @@ type running struct {
 	log     *syncBuffer
 	clock   func() time.Time
 	program string
+	reload  chan struct{}
+	read    func() (*Config, error)
 }
 
 type syncBuffer struct {
@@ -83,7 +85,7 @@ func (r *running) start() {
 	r.stop = cancel
 	ready := make(chan []net.Addr, 1)
 	go func() {
-		r.ended <- Run(ctx, Options{Config: r.conf, Catalog: embedded(r.t), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: r.clock, Program: r.program,
+		r.ended <- Run(ctx, Options{Config: r.conf, Catalog: embedded(r.t), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: r.clock, Program: r.program, Reload: r.reload, Read: r.read,
 			Ready: func(a []net.Addr) { ready <- a }})
 	}()
 	select {

@@ -65,7 +65,7 @@ const (
 // errJob is why a test was ended: the GPU is wanted.
 var errJob = errors.New("somebody else came to the GPU")
 
-func newIdleTests(d *Daemon) (*idleTests, error) {
+func newIdleTests(d *Daemon) *idleTests {
 	c := d.o.Config.Upkeep.MemoryTest
 	t := &idleTests{d: d, free: map[string]time.Time{}, tried: map[string]time.Time{}}
 	for _, task := range d.calendar {
@@ -73,21 +73,12 @@ func newIdleTests(d *Daemon) (*idleTests, error) {
 			t.every = time.Duration(task.Every) * 24 * time.Hour
 		}
 	}
-	return t, t.use(c)
+	t.use(c)
+	return t
 }
 
 // use takes another configuration; a test that goes on ends as it was begun.
-func (t *idleTests) use(c MemoryTest) error {
-	if !c.Enabled {
-		t.conf = c
-		return nil
-	}
-	if _, err := c.open(time.Now()); err != nil {
-		return err
-	}
-	t.conf = c
-	return nil
-}
+func (t *idleTests) use(c MemoryTest) { t.conf = c }
 
 // tick goes on with the tests.
 func (t *idleTests) tick(ctx context.Context, now time.Time) {

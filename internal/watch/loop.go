@@ -27,6 +27,7 @@ type loop struct {
 
 	logs     map[string]chan follow.Chunk // by source
 	readings chan reading
+	calls    chan func()        // what others want done here
 	told     func(store.Result) // hears what an observation changed
 	show     func()             // brings outlets up to date
 	lean     func()             // gives memory back
@@ -91,6 +92,8 @@ func (l *loop) run(ctx context.Context) {
 			l.take(ctx, sourceJobs, c)
 		case r := <-l.readings:
 			l.read(r)
+		case f := <-l.calls:
+			f()
 		case <-due.C:
 			l.answer(ctx)
 		case <-tick.C:

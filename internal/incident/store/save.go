@@ -96,6 +96,13 @@ func (s *Store) Snapshot() []*incident.Incident {
 	return out
 }
 
+// SetPolicy takes another policy from the next step on.
+func (s *Store) SetPolicy(p incident.Policy) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.Policy = p
+}
+
 // InForce are the silences as the last answer left them. They must not be changed.
 func (s *Store) InForce() []incident.Silence {
 	s.mu.Lock()
