@@ -43,11 +43,11 @@ func newPump(ctx context.Context, d *Daemon, db *sql.DB, to *notify.Notifier) (*
 	}
 	switch err := db.QueryRowContext(ctx, `SELECT after, base FROM watch_place`).Scan(&p.after, &p.base); {
 	case errors.Is(err, sql.ErrNoRows):
-		p.after = last // what happened before anyone was to be told is not told now
-		if last > 0 {
-			if err := p.place(ctx, db); err != nil {
-				return nil, err
-			}
+		// What happened before anyone was to be told is not told now. The place is kept at
+		// once: what happens next must not count as before when this process is killed.
+		p.after = last
+		if err := p.place(ctx, db); err != nil {
+			return nil, err
 		}
 	case err != nil:
 		return nil, fmt.Errorf("prepare notifications: %w", err)

@@ -67,7 +67,7 @@ var changes = []change{
 		return func(context.Context) { d.loop.idle.use(c.Upkeep.MemoryTest) }, c.Upkeep.MemoryTest.problem()
 	}},
 	{"notifications", func(to, from *Config) { to.Notify = from.Notify }, func(d *Daemon, c *Config) (func(context.Context), error) {
-		return func(context.Context) { d.outlets.channelsOf(c) }, c.Notify.Validate()
+		return func(context.Context) { d.outlets.newChannels() }, c.Notify.Validate()
 	}},
 	{"job_logs", func(to, from *Config) { to.JobLogs = from.JobLogs }, func(d *Daemon, c *Config) (func(context.Context), error) {
 		return func(context.Context) { d.followJobs(c) }, nil
@@ -231,9 +231,9 @@ type delivery struct {
 	wg       sync.WaitGroup
 }
 
-// channelsOf takes other channels. What is under way is finished first, so that nothing
+// newChannels takes other channels. What is under way is finished first, so that nothing
 // is sent twice; what waits stays in the queue. It does not wait for that itself.
-func (o *outlets) channelsOf(c *Config) {
+func (o *outlets) newChannels() {
 	o.d.wg.Go(func() {
 		o.changing.Lock()
 		defer o.changing.Unlock()
@@ -242,7 +242,7 @@ func (o *outlets) channelsOf(c *Config) {
 			old.wg.Wait()
 		}
 		o.channels.Store(nil)
-		if err := o.deliver(o.ctx, c); err != nil && !errors.Is(err, context.Canceled) {
+		if err := o.deliver(o.ctx, o.d.config()); err != nil && !errors.Is(err, context.Canceled) {
 			o.d.o.Log.Error("notifications do not work with the new configuration", "error", err)
 		}
 	})
