@@ -35,8 +35,8 @@ lists them.
 It serves metrics and an API on ` + watch.DefaultListen + `, to this machine only unless told
 otherwise, and changes nothing on the machine.
 
-SIGHUP reads the file of --config again: what can change while it runs does, what
-cannot is named in the log, and a file that is wrong changes nothing.`,
+SIGHUP reads the file of --config again: what can change while it runs does,
+what cannot is named in the log, and a file that is wrong changes nothing.`,
 		Example: `  gpumedic watch                                   # in the foreground, defaults
   gpumedic watch --config /etc/gpumedic/watch.yaml
   gpumedic watch --job-logs '/var/log/slurm/job-*.out'

@@ -61,7 +61,7 @@ func (m *MemoryTest) mode() string {
 
 // args are the verb's arguments for one GPU.
 func (m *MemoryTest) args(pci, archive string) []string {
-	out := []string{"memtest", "--gpu", pci, "--report", archive, "--format", "json", "--quiet"}
+	out := []string{"memtest", "--gpu", pci, "--report", archive, "--format", "json", "--quiet", "--store", ""}
 	switch {
 	case m.Soak > 0:
 		return append(out, "--soak", m.Soak.String())

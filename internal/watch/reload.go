@@ -143,6 +143,10 @@ func (d *Daemon) reload(ctx context.Context, conf *Config) error {
 	for _, field := range waits {
 		d.o.Log.Warn("a change of the configuration takes effect at the next restart", "field", field)
 	}
+	if len(fields) == 0 {
+		d.o.Log.Info("the configuration was read again: nothing has changed")
+		return nil
+	}
 	d.o.Log.Info("the configuration was read again", "applied", strings.Join(applied, ", "), "waiting for a restart", strings.Join(waits, ", "))
 	return nil
 }
