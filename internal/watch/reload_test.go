@@ -1,7 +1,9 @@
 package watch
 
 import (
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,9 @@ import (
 	"time"
 
 	"github.com/gpumedic/gpumedic/internal/act/notify"
+	"github.com/gpumedic/gpumedic/internal/alert"
+	"github.com/gpumedic/gpumedic/internal/incident"
+	"github.com/gpumedic/gpumedic/internal/incident/store"
 )
 
 // beginReload starts a daemon with a configuration file, and gives a function that writes
@@ -184,5 +189,51 @@ func TestDifferences(t *testing.T) {
 	}
 	if got, err := differences(a, Defaults()); err != nil || len(got) != 0 {
 		t.Errorf("%v %v", got, err)
+	}
+}
+
+// TestPlaceIsKeptFromTheStart: a daemon that ends before it queued anything has told
+// nobody; what happens next is told by the one after it.
+func TestPlaceIsKeptFromTheStart(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	s, err := store.Open(ctx, filepath.Join(dir, "incidents.db"), store.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	db, err := openQueue(filepath.Join(dir, "notifications.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	c := testConfig(dir)
+	c.Notify = webhookTo("http://127.0.0.1:9/")
+	d := &Daemon{o: Options{Config: c, Catalog: embedded(t), Log: slog.New(slog.DiscardHandler)}, store: s}
+	to, err := notify.New(ctx, db, &c.Notify, d.o.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newPump(ctx, d, db, to); err != nil { // and it is killed here
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(&alert.Alert{ID: 1, Name: "GPUOverheat", Severity: "critical", State: alert.Firing, Fired: time.Now(), Texts: map[string]alert.Text{"en": {Title: "hot"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Do(ctx, time.Now(), nil, func(st *incident.Step) error {
+		st.Alert(incident.KindAlert, "GPUOverheat", "hot", "过热", text)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPump(ctx, d, db, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.once(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if stats, err := to.Stats(ctx); err != nil || len(stats) != 1 || stats[0].Waiting != 1 {
+		t.Errorf("%+v %v", stats, err)
 	}
 }
