@@ -59,6 +59,12 @@ var mayImport = map[string][]string{
 	"internal/metrics/names": {},
 	// metricstest makes the snapshots of the exporter's tests and of e2e/prometheus.
 	"internal/metrics/metricstest": {"internal/metrics", "internal/scan/section"},
+	// the rule file goes into the program as it is.
+	"deploy/prometheus": {},
+	// promql answers the rules' expressions; alert is what follows from them: whether an
+	// incident tells of the same is asked of incidents and of the catalog. Both are pure.
+	"internal/promql": {},
+	"internal/alert":  {"catalog", "internal/incident", "internal/promql"},
 	// metrics shows readings, so it knows their form.
 	"internal/metrics": {"internal/metrics/names", "internal/scan/section"},
 	// offline wires source, scan, decode and diagnose for recorded input.
@@ -86,8 +92,8 @@ var mayImport = map[string][]string{
 	// verify takes up an incident and runs the checks that its fault names.
 	"internal/verify": {"catalog", "internal/incident", "internal/report"},
 	// watch is the daemon: it wires sources, the engine, the store and the outlets.
-	"internal/watch": {"catalog", "internal/act/notify", "internal/check", "internal/child", "internal/decode", "internal/diagnose", "internal/follow",
-		"internal/incident", "internal/incident/store", "internal/lang", "internal/lazyre", "internal/lean", "internal/maintenance", "internal/metrics",
+	"internal/watch": {"catalog", "deploy/prometheus", "internal/act/notify", "internal/alert", "internal/check", "internal/child", "internal/decode", "internal/diagnose", "internal/follow",
+		"internal/incident", "internal/incident/store", "internal/lang", "internal/lazyre", "internal/lean", "internal/maintenance", "internal/metrics", "internal/metrics/names", "internal/promql",
 		"internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/report", "internal/scan", "internal/scan/section", "internal/source", "internal/web"},
 	// catalogtest runs a catalog's own cases through the same wiring as the command.
 	"internal/catalogtest": {"catalog", "internal/offline", "internal/source", "internal/scan", "internal/scan/section", "internal/decode"},
@@ -112,6 +118,8 @@ var pure = map[string][]string{
 	"internal/topo":     {"os", "net", "net/http", "io/fs", "os/exec", "io"},
 	"internal/lint":     {"os", "net", "net/http", "io/fs", "os/exec"},
 	"internal/incident": {"os", "net", "net/http", "io/fs", "os/exec", "io", "database/sql"},
+	"internal/alert":    {"os", "net", "net/http", "io/fs", "os/exec", "io", "database/sql"},
+	"internal/promql":   {"os", "net", "net/http", "io/fs", "os/exec", "io", "database/sql"},
 }
 
 func TestImportTable(t *testing.T) {
@@ -154,7 +162,7 @@ func TestDatabaseStaysOut(t *testing.T) {
 // TestNoClockInTheMiddle looks for time.Now in the rooms whose answer must be a
 // function of their input.
 func TestNoClockInTheMiddle(t *testing.T) {
-	for _, dir := range []string{"internal/diagnose", "internal/topo", "internal/frame", "internal/decode", "internal/scan/section", "catalog", "internal/report", "internal/lint", "internal/incident"} {
+	for _, dir := range []string{"internal/diagnose", "internal/topo", "internal/frame", "internal/decode", "internal/scan/section", "catalog", "internal/report", "internal/lint", "internal/incident", "internal/alert", "internal/promql"} {
 		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 		for _, f := range files {
 			if strings.HasSuffix(f, "_test.go") {

@@ -17,6 +17,7 @@ import (
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/burn"
 	"github.com/gpumedic/gpumedic/internal/child"
+	"github.com/gpumedic/gpumedic/internal/incident/store"
 	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/offline"
 	"github.com/gpumedic/gpumedic/internal/probe"
@@ -27,7 +28,7 @@ import (
 // testFlags are common to memtest, stress and bandwidth.
 type testFlags struct {
 	answerFlags
-	report             string
+	report, store      string
 	gpus               []string
 	shared, quiet, all bool
 	call               time.Duration
@@ -39,6 +40,7 @@ func (f *testFlags) add(cmd *cobra.Command) {
 	fl.StringArrayVar(&f.gpus, "gpu", nil, "test this `GPU`: PCI address, index or UUID (repeatable; default: all)")
 	fl.BoolVar(&f.shared, "force-shared", false, "test GPUs with processes on them too, in their free memory")
 	fl.StringVar(&f.report, "report", "", "write an evidence package to `FILE` (.tar.gz)")
+	fl.StringVar(&f.store, "store", store.DefaultPath, "keep the result in the history of `FILE` when it is there (empty: in none)")
 	quietFlag(fl, &f.quiet)
 	fl.BoolVar(&f.all, "all", false, "incidental findings, alternatives and myths too")
 	fl.DurationVar(&f.call, "call-timeout", time.Minute, "give up on a driver call after so long")
@@ -92,6 +94,9 @@ func (c *cli) runTests(cmd *cobra.Command, args []string, f *testFlags, run test
 		return err
 	}
 	c.status = r.ExitStatus()
+	if err := s.record(context.WithoutCancel(cmd.Context())); err != nil {
+		r.Notes = append(r.Notes, lang.Pick(language, "the result is not in the card's history: ", "结果未写入卡的历史记录：")+err.Error())
+	}
 	if f.report != "" {
 		if err := s.pack(f.report, r); err != nil {
 			return hinted{fmt.Errorf("write evidence package %s: %w", f.report, err), "check the folder and free space", gpumedic.ExitOutput}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"os/signal"
 	"slices"
 	"syscall"
@@ -32,7 +33,10 @@ logs all the time, and keeps one incident for each fault: gpumedic incidents
 lists them.
 
 It serves metrics and an API on ` + watch.DefaultListen + `, to this machine only unless told
-otherwise, and changes nothing on the machine.`,
+otherwise, and changes nothing on the machine.
+
+SIGHUP reads the file of --config again: what can change while it runs does,
+what cannot is named in the log, and a file that is wrong changes nothing.`,
 		Example: `  gpumedic watch                                   # in the foreground, defaults
   gpumedic watch --config /etc/gpumedic/watch.yaml
   gpumedic watch --job-logs '/var/log/slurm/job-*.out'
@@ -89,6 +93,26 @@ func (f *watchFlags) settings() (*watch.Config, error) {
 	return conf, nil
 }
 
+// hangUps asks for a new reading of the configuration at each SIGHUP.
+func hangUps() (<-chan struct{}, func()) {
+	signals, out, done := make(chan os.Signal, 1), make(chan struct{}, 1), make(chan struct{})
+	signal.Notify(signals, syscall.SIGHUP)
+	go func() {
+		for {
+			select {
+			case <-signals:
+				select {
+				case out <- struct{}{}:
+				default: // it is asked for already
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return out, func() { signal.Stop(signals); close(done) }
+}
+
 func (c *cli) watch(cmd *cobra.Command, f watchFlags) error {
 	conf, err := f.settings()
 	if err != nil {
@@ -110,7 +134,14 @@ func (c *cli) watch(cmd *cobra.Command, f watchFlags) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
 	defer stop()
 	log := slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
-	err = watch.Run(ctx, watch.Options{Config: conf, Catalog: cat, Log: log, Version: offline.Version(), Names: offline.CatalogVersion(cat)})
+	o := watch.Options{Config: conf, Catalog: cat, Log: log, Version: offline.Version(), Names: offline.CatalogVersion(cat)}
+	if f.config != "" { // else a hang-up of the terminal ends it, as any program
+		var end func()
+		o.Reload, end = hangUps()
+		defer end()
+		o.Read = f.settings
+	}
+	err = watch.Run(ctx, o)
 	if err != nil {
 		return hinted{err, "gpumedic watch --print-config shows what it was told", gpumedic.ExitUnknown}
 	}

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -138,6 +139,13 @@ func (s *Step) event(i *Incident, kind string, to State, who string, why text, d
 // change tells outlets. A silenced incident still has its changes, marked so.
 func (s *Step) change(i *Incident, kind, who string, why text) {
 	s.Changes = append(s.Changes, Change{ID: i.ID, At: s.now, Kind: kind, Who: who, Why: why.en, WhyZH: why.zh, Silenced: i.SilencedBy != 0, Incident: i.clone()})
+}
+
+// Alert tells outlets of an alert that is no incident, and notes it in the node's audit.
+func (s *Step) Alert(kind, name, en, zh string, doc json.RawMessage) {
+	why := text{en, zh}
+	s.Events = append(s.Events, Event{At: s.now, Kind: kind, Who: Self, Why: why.en, WhyZH: why.zh, Detail: map[string]any{"alert": name}})
+	s.Changes = append(s.Changes, Change{At: s.now, Kind: kind, Who: Self, Why: why.en, WhyZH: why.zh, Alert: doc})
 }
 
 // node records what concerns no incident.

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/gpumedic/gpumedic"
@@ -36,6 +37,8 @@ const (
 	KindDriver       = "driver"
 	KindFirmware     = "firmware"
 	KindTest         = "test"
+	KindAlert        = "alert_firing"   // an alert of a rule, of which no incident tells
+	KindAlertOver    = "alert_resolved" // it is over
 )
 
 // Event is one row of the audit: what happened to an incident, when, by whom, why.
@@ -65,6 +68,8 @@ type Change struct {
 	WhyZH    string    `json:"why_zh,omitempty"`
 	Silenced bool      `json:"silenced"`
 	Incident *Incident `json:"incident,omitempty"`
+	// Alert is of the kinds of alerts, as package alert writes it.
+	Alert json.RawMessage `json:"alert,omitempty"`
 }
 
 // HistoryRow is something that happened to a card.

@@ -1,12 +1,15 @@
 package maintenance
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
 )
@@ -38,11 +41,7 @@ func Read(ctx context.Context, s *store.Store, tasks []Task, now time.Time) ([]I
 		if !c.Present {
 			continue
 		}
-		name := c.GPU.Serial
-		if name == "" {
-			name = c.GPU.UUID
-		}
-		rows, err := s.History(ctx, name)
+		rows, err := rowsOf(ctx, s, c.GPU)
 		if err != nil {
 			return nil, err
 		}
@@ -52,6 +51,52 @@ func Read(ctx context.Context, s *store.Store, tasks []Task, now time.Time) ([]I
 		histories = append(histories, rows)
 	}
 	return Stand(tasks, done, histories, begin, now), nil
+}
+
+// Untested are the cards that are there and had no test of a name since a time, those
+// first that wait longest.
+func Untested(ctx context.Context, s *store.Store, name string, since time.Time) ([]gpumedic.GPU, error) {
+	cards, err := s.Cards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	type waiting struct {
+		gpu  gpumedic.GPU
+		last time.Time
+	}
+	var list []waiting
+	for _, c := range cards {
+		if !c.Present || c.GPU.PCI == "" {
+			continue
+		}
+		rows, err := rowsOf(ctx, s, c.GPU)
+		if err != nil {
+			return nil, err
+		}
+		var last time.Time
+		for _, r := range rows {
+			if r.Kind == incident.KindTest && r.Detail["test"] == name && r.At.After(last) {
+				last = r.At
+			}
+		}
+		if last.Before(since) {
+			list = append(list, waiting{c.GPU, last})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b waiting) int { return a.last.Compare(b.last) })
+	var out []gpumedic.GPU
+	for _, w := range list {
+		out = append(out, w.gpu)
+	}
+	return out, nil
+}
+
+// rowsOf is the history of a GPU. Those of one board have its serial in common.
+func rowsOf(ctx context.Context, s *store.Store, g gpumedic.GPU) ([]incident.HistoryRow, error) {
+	rows, err := s.History(ctx, cmp.Or(g.Serial, g.UUID))
+	return slices.DeleteFunc(rows, func(r incident.HistoryRow) bool {
+		return g.UUID != "" && r.GPU.UUID != "" && !strings.EqualFold(g.UUID, r.GPU.UUID)
+	}), err
 }
 
 func records(ctx context.Context, db *sql.DB) ([]Done, error) {

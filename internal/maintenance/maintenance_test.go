@@ -121,6 +121,47 @@ func TestStoreAndCalendar(t *testing.T) {
 	}
 }
 
+// TestUntested: the GPUs of one board have its serial in common, and each its own tests.
+func TestUntested(t *testing.T) {
+	ctx := t.Context()
+	s, err := store.Open(ctx, filepath.Join(t.TempDir(), "i.db"), store.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a := gpumedic.GPU{PCI: "0000:3b:00.0", UUID: "GPU-aa", Serial: "165"}
+	b := gpumedic.GPU{PCI: "0000:3c:00.0", UUID: "GPU-bb", Serial: "165"}
+	do := func(at time.Time, f func(*incident.Step)) {
+		t.Helper()
+		if _, err := s.Do(ctx, at, nil, func(st *incident.Step) error { f(st); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(since time.Time, pci ...string) {
+		t.Helper()
+		list, err := Untested(ctx, s, "memtest", since)
+		var got []string
+		for _, g := range list {
+			got = append(got, g.PCI)
+		}
+		if err != nil || strings.Join(got, " ") != strings.Join(pci, " ") {
+			t.Errorf("since %s: %v %v, want %v", since, got, err, pci)
+		}
+	}
+	do(t0, func(st *incident.Step) { st.Inventory("n1", []incident.Card{{GPU: a}, {GPU: b}}, true) })
+	want(t0, a.PCI, b.PCI)
+	do(after(2), func(st *incident.Step) {
+		st.Test("n1", a, "memtest", "pass", "", nil)
+		st.Test("n1", b, "stress", "pass", "", nil)
+	})
+	want(after(1), b.PCI)
+	do(after(3), func(st *incident.Step) { st.Test("n1", b, "memtest", "pass", "", nil) })
+	want(after(1))
+	want(after(4), a.PCI, b.PCI) // the one first that waits longer
+	do(after(5), func(st *incident.Step) { st.Inventory("n1", []incident.Card{{GPU: b}}, true) })
+	want(after(6), b.PCI)
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(embedded)
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -27,6 +27,8 @@ func (e *Exporter) build(s *Snapshot) *built {
 	xids(known, n, s.Xids)
 	sources(known, s.Sources)
 	maintenance(known, s.Maintenance)
+	alerts(known, s.Alerts)
+	channels(known, s.Channels)
 	return &built{read: read.families, known: known.families}
 }
 

@@ -50,6 +50,13 @@ func (e *Exporter) Update(s Snapshot) {
 	e.snap, e.built = &s, nil
 }
 
+// SetMaxAge changes how old the readings may be.
+func (e *Exporter) SetMaxAge(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.opts.MaxAge = d
+}
+
 // Gather gives all series of this moment, sorted by name.
 func (e *Exporter) Gather() ([]*dto.MetricFamily, error) {
 	// What the registry could gather beside an error is still an answer.
@@ -58,6 +65,9 @@ func (e *Exporter) Gather() ([]*dto.MetricFamily, error) {
 	slices.SortFunc(out, func(a, b *dto.MetricFamily) int { return cmp.Compare(a.GetName(), b.GetName()) })
 	return out, err
 }
+
+// Own gives the series of the snapshot, unsorted, without those of the process.
+func (e *Exporter) Own() []*dto.MetricFamily { return e.families() }
 
 func (e *Exporter) families() []*dto.MetricFamily {
 	e.mu.Lock()

@@ -142,3 +142,26 @@ func maintenance(w *writer, list []Maintenance) {
 		}
 	}
 }
+
+func alerts(w *writer, list []Alert) {
+	seen := map[string]bool{}
+	for _, a := range list {
+		if first(seen, a.Name, a.State, a.Severity) {
+			w.add(names.Alerts, pairs(names.Alerts.Labels, a.Name, a.State, a.Severity), float64(a.Count))
+		}
+	}
+}
+
+func channels(w *writer, list []Channel) {
+	seen := map[string]bool{}
+	for _, c := range list {
+		if !first(seen, c.Name) {
+			continue
+		}
+		l := pairs(names.NoticesWaiting.Labels, c.Name)
+		w.add(names.NoticesWaiting, l, float64(c.Waiting))
+		w.add(names.NoticesDelivered, l, float64(c.Delivered))
+		w.add(names.NoticesLost, l, float64(c.Lost))
+		w.add(names.NoticesFailing, l, float64(c.Failing))
+	}
+}

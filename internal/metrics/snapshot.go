@@ -20,6 +20,8 @@ type Snapshot struct {
 	Xids        []Xid              // nil when nobody watches for Xids, empty when there was none
 	Sources     []Source
 	Maintenance []Maintenance
+	Alerts      []Alert
+	Channels    []Channel
 	Pods        map[string]Pod // by the uid that readings name
 }
 
@@ -60,6 +62,20 @@ type Maintenance struct {
 	Task     string
 	Due      time.Time
 	LastDone time.Time // zero: never
+}
+
+// Alert counts the alerts of a rule in a state.
+type Alert struct {
+	Name, State, Severity string
+	Count                 int
+}
+
+// Channel is how a channel of notifications does.
+type Channel struct {
+	Name            string
+	Waiting         int64
+	Delivered, Lost int64
+	Failing         int // failures in a row
 }
 
 // Pod names a pod of Kubernetes.

@@ -35,6 +35,8 @@ type Config struct {
 	JobLogs   JobLogs            `yaml:"job_logs"`
 	Expect    Expect             `yaml:"expect"`
 	Incidents Incidents          `yaml:"incidents"`
+	Alerts    Alerts             `yaml:"alerts"`
+	Upkeep    Maintenance        `yaml:"maintenance"`
 	Web       Web                `yaml:"web"`
 	Notify    notify.Config      `yaml:"notifications,omitempty"`
 	Threshold map[string]float64 `yaml:"thresholds,omitempty"`
@@ -92,6 +94,13 @@ type Incidents struct {
 	Keep         time.Duration `yaml:"keep"`
 }
 
+// Alerts are the rules that the daemon evaluates by itself.
+type Alerts struct {
+	Enabled bool     `yaml:"enabled"`
+	Without []string `yaml:"without,omitempty"` // names of rules
+	Files   []string `yaml:"files,omitempty"`   // further rules, as Prometheus has them
+}
+
 // Web is what is served.
 type Web struct {
 	Listen []string `yaml:"listen"`
@@ -123,7 +132,9 @@ func Defaults() *Config {
 		JobLogs: JobLogs{Max: 256, Every: 250 * time.Millisecond},
 		Incidents: Incidents{ReopenWindow: p.ReopenWindow, Quiet: p.Quiet, QuietClose: p.QuietClose,
 			FlapWindow: p.FlapWindow, MaxFlaps: p.MaxFlaps, MaxAttempts: p.MaxAttempts, Keep: store.DefaultLimits.Age},
-		Web: Web{Listen: []string{DefaultListen}},
+		Alerts: Alerts{Enabled: true},
+		Upkeep: Maintenance{MemoryTest{From: "02:00", To: "05:00", IdleFor: 15 * time.Minute, Deadline: 30 * time.Minute}},
+		Web:    Web{Listen: []string{DefaultListen}},
 	}
 }
 
@@ -240,6 +251,12 @@ func (c *Config) problems(doc *yaml.Node) Problems {
 		if _, err := filepath.Match(p, ""); err != nil || !filepath.IsAbs(p) {
 			bad("job_logs.paths", "%q is no pattern of an absolute path", p)
 		}
+	}
+	if err := c.Upkeep.MemoryTest.problem(); err != nil {
+		bad("maintenance.memory_test", "%v", err)
+	}
+	if _, err := c.rules(); err != nil {
+		bad("alerts", "%v", err)
 	}
 	if c.Expect.GPUs != nil && *c.Expect.GPUs < 0 {
 		bad("expect.gpus", "must not be negative")

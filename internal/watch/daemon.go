@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpumedic/gpumedic/catalog"
@@ -32,6 +34,10 @@ type Options struct {
 	Log     *slog.Logger
 	Runner  *child.Runner // nil: this program
 	Root    string        // of the machine's files; "" is "/"
+	// Reload asks for the configuration to be read again, by Read.
+	Reload  <-chan struct{}
+	Read    func() (*Config, error)
+	Program string // of verbs that run in a process of their own; "" is this one
 	Now     func() time.Time
 	// Ready hears the addresses when everything runs, for tests.
 	Ready func(addresses []net.Addr)
@@ -47,6 +53,12 @@ type Daemon struct {
 	started  time.Time
 	calendar []maintenance.Task
 	wg       sync.WaitGroup
+
+	conf    atomic.Pointer[Config]       // in force; o.Config is that of the start
+	served  atomic.Pointer[http.Handler] // of the servers
+	alerts  atomic.Pointer[alerts]       // the loop's, for the page
+	sources context.Context              // of all of them
+	ends    map[string]context.CancelFunc
 }
 
 // Run watches until the context ends. An error is one of the start: from then on a part
@@ -61,7 +73,8 @@ func Run(ctx context.Context, o Options) error {
 	if o.Root == "" {
 		o.Root = "/"
 	}
-	d := &Daemon{o: o, health: newHealth(o.Now), started: o.Now()}
+	d := &Daemon{o: o, health: newHealth(o.Now), started: o.Now(), ends: map[string]context.CancelFunc{}}
+	d.conf.Store(o.Config)
 	defer d.close()
 	if err := d.prepare(ctx); err != nil {
 		return err
@@ -72,11 +85,14 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sources, stop := context.WithCancel(ctx)
+	var stop context.CancelFunc
+	d.sources, stop = context.WithCancel(ctx)
 	defer stop()
-	d.follow(sources)
-	d.poll(sources)
-	d.outlets.run(ctx, &d.wg)
+	d.follow()
+	d.poll()
+	if err := d.outlets.run(ctx); err != nil {
+		return err
+	}
 	var serving sync.WaitGroup
 	failed := make(chan error, len(servers))
 	for _, s := range servers {
@@ -93,6 +109,9 @@ func Run(ctx context.Context, o Options) error {
 		o.Ready(addresses(servers))
 	}
 	d.wg.Go(func() { watchdog(ctx, d.alive) })
+	if o.Reload != nil {
+		d.wg.Go(func() { d.reloads(ctx) })
+	}
 	done := make(chan struct{})
 	go func() { defer close(done); d.loop.run(ctx) }()
 	select {
@@ -162,17 +181,22 @@ func (d *Daemon) prepare(ctx context.Context) error {
 	d.loop = &loop{
 		conf: c, log: log, now: d.o.Now, core: core, store: d.store, health: d.health,
 		holders: newHolders(c.Node, d.o.Root, c.GPUs.QuickEvery), boot: follow.BootID(d.proc()),
-		logs: map[string]chan follow.Chunk{}, readings: make(chan reading), positions: map[string]string{}, waiting: map[string]bool{},
+		logs: map[string]chan follow.Chunk{}, readings: make(chan reading), calls: make(chan func()), positions: map[string]string{}, waiting: map[string]bool{},
 		turned: d.started,
 	}
 	if err := d.restore(ctx); err != nil {
 		return err
 	}
 	d.health.source(sourceStore, 0)
-	d.outlets, err = newOutlets(ctx, d)
+	d.outlets, err = newOutlets(d)
 	if err != nil {
 		return err
 	}
+	if d.loop.alerts, err = newAlerts(ctx, d); err != nil {
+		return err
+	}
+	d.alerts.Store(d.loop.alerts)
+	d.loop.idle = newIdleTests(d)
 	d.loop.told = d.outlets.changed
 	d.loop.show = d.outlets.show
 	d.loop.lean = func() {
@@ -229,7 +253,7 @@ func expected(c *Config) ([]byte, error) {
 }
 
 // follow starts the logs.
-func (d *Daemon) follow(ctx context.Context) {
+func (d *Daemon) follow() {
 	c, l := d.o.Config, d.loop
 	kernel := false
 	if c.Kernel.Enabled {
@@ -237,7 +261,7 @@ func (d *Daemon) follow(ctx context.Context) {
 		if kernel = err == nil; kernel {
 			f.Close()
 		}
-		d.start(ctx, sourceKernel, &follow.Kmsg{Path: c.Kernel.Path, Proc: d.proc(), Host: c.Node, Quiet: kernelQuiet, Since: c.Window, Line: l.holders.line, Now: d.o.Now})
+		d.start(sourceKernel, &follow.Kmsg{Path: c.Kernel.Path, Proc: d.proc(), Host: c.Node, Quiet: kernelQuiet, Since: c.Window, Line: l.holders.line, Now: d.o.Now})
 	}
 	if c.Journal.Enabled {
 		program, err := exec.LookPath(c.Journal.Program)
@@ -246,12 +270,24 @@ func (d *Daemon) follow(ctx context.Context) {
 			d.health.failed(sourceJournal, SourceOff, errors.New("there is no journalctl here"))
 		} else {
 			done, usec := follow.LastKernel(l.positions[sourceKernel])
-			d.start(ctx, sourceJournal, &follow.Journal{Program: program, Host: c.Node, Quiet: journalQuiet, Since: c.Window,
+			d.start(sourceJournal, &follow.Journal{Program: program, Host: c.Node, Quiet: journalQuiet, Since: c.Window,
 				Boot: l.boot, SkipKernel: kernel, Done: done, DoneUsec: usec, Now: d.o.Now})
 		}
 	}
+	d.followJobs(c)
+}
+
+// followJobs follows the logs of jobs, in place of those that were followed before. Each
+// goes on where it was.
+func (d *Daemon) followJobs(c *Config) {
+	if end := d.ends[sourceJobs]; end != nil {
+		end()
+		delete(d.ends, sourceJobs)
+		delete(d.loop.logs, sourceJobs)
+		d.health.change(sourceJobs, func(s *Source, now time.Time) { s.to(SourceOff, now) })
+	}
 	if len(c.JobLogs.Paths) > 0 {
-		d.start(ctx, sourceJobs, &follow.Tail{Globs: c.JobLogs.Paths, Every: c.JobLogs.Every, Max: c.JobLogs.Max})
+		d.start(sourceJobs, &follow.Tail{Globs: c.JobLogs.Paths, Every: c.JobLogs.Every, Max: c.JobLogs.Max})
 	}
 }
 
@@ -263,8 +299,10 @@ const (
 )
 
 // start keeps a follower at work.
-func (d *Daemon) start(ctx context.Context, name string, f follow.Follower) {
+func (d *Daemon) start(name string, f follow.Follower) {
 	l := d.loop
+	ctx, end := context.WithCancel(d.sources)
+	d.ends[name] = end
 	out := make(chan follow.Chunk)
 	l.logs[name] = out
 	d.health.source(name, 0)
@@ -295,20 +333,50 @@ func (d *Daemon) start(ctx context.Context, name string, f follow.Follower) {
 }
 
 // poll starts the readings.
-func (d *Daemon) poll(ctx context.Context) {
+func (d *Daemon) poll() {
 	c, l := d.o.Config, d.loop
 	if c.GPUs.Enabled {
-		d.health.source(sourceGPUs, 3*c.GPUs.Interval+c.GPUs.CallTimeout+quickPatience(c))
+		d.health.source(sourceGPUs, 0)
 		l.waiting[sourceGPUs] = true
-		p := &gpuPoller{conf: c.GPUs, runner: d.o.Runner, out: l.readings, now: d.o.Now}
-		d.wg.Go(func() { p.run(ctx) })
+		d.pollGPUs(c)
 	}
 	if c.Host.Enabled {
-		d.health.source(sourceHost, 4*c.Host.Interval)
+		d.health.source(sourceHost, 0)
 		l.waiting[sourceHost] = true
-		p := &hostPoller{conf: c.Host, root: d.o.Root, tables: d.o.Catalog.Tables(), out: l.readings, now: d.o.Now}
+		d.pollHost(c)
+	}
+}
+
+// pollGPUs reads the GPUs, in place of who did before.
+func (d *Daemon) pollGPUs(c *Config) {
+	ctx, ok := d.again(sourceGPUs, c.GPUs.Enabled, 3*c.GPUs.Interval+c.GPUs.CallTimeout+quickPatience(c))
+	if ok {
+		p := &gpuPoller{conf: c.GPUs, runner: d.o.Runner, out: d.loop.readings, now: d.o.Now}
 		d.wg.Go(func() { p.run(ctx) })
 	}
+}
+
+// pollHost reads the machine, in place of who did before.
+func (d *Daemon) pollHost(c *Config) {
+	ctx, ok := d.again(sourceHost, c.Host.Enabled, 4*c.Host.Interval)
+	if ok {
+		p := &hostPoller{conf: c.Host, root: d.o.Root, tables: d.o.Catalog.Tables(), out: d.loop.readings, now: d.o.Now}
+		d.wg.Go(func() { p.run(ctx) })
+	}
+}
+
+// again ends who read a source and gives the context of who does it now.
+func (d *Daemon) again(name string, enabled bool, patience time.Duration) (context.Context, bool) {
+	if end := d.ends[name]; end != nil {
+		end()
+	}
+	if !enabled {
+		return nil, false
+	}
+	d.health.change(name, func(s *Source, _ time.Time) { s.patience = patience })
+	ctx, end := context.WithCancel(d.sources)
+	d.ends[name] = end
+	return ctx, true
 }
 
 // quickPatience: without a driver there is an answer only at each quick tick.

@@ -22,16 +22,19 @@ import (
 
 // A running daemon of a test.
 type running struct {
-	t     *testing.T
-	conf  *Config
-	dir   string
-	addr  string
-	kmsg  *os.File
-	seq   int
-	stop  context.CancelFunc
-	ended chan error
-	log   *syncBuffer
-	clock func() time.Time
+	t       *testing.T
+	conf    *Config
+	dir     string
+	addr    string
+	kmsg    *os.File
+	seq     int
+	stop    context.CancelFunc
+	ended   chan error
+	log     *syncBuffer
+	clock   func() time.Time
+	program string
+	reload  chan struct{}
+	read    func() (*Config, error)
 }
 
 type syncBuffer struct {
@@ -82,7 +85,7 @@ func (r *running) start() {
 	r.stop = cancel
 	ready := make(chan []net.Addr, 1)
 	go func() {
-		r.ended <- Run(ctx, Options{Config: r.conf, Catalog: embedded(r.t), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: r.clock,
+		r.ended <- Run(ctx, Options{Config: r.conf, Catalog: embedded(r.t), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: r.clock, Program: r.program, Reload: r.reload, Read: r.read,
 			Ready: func(a []net.Addr) { ready <- a }})
 	}()
 	select {

@@ -27,9 +27,12 @@ type loop struct {
 
 	logs     map[string]chan follow.Chunk // by source
 	readings chan reading
+	calls    chan func()        // what others want done here
 	told     func(store.Result) // hears what an observation changed
 	show     func()             // brings outlets up to date
 	lean     func()             // gives memory back
+	alerts   *alerts            // of the rules; nil: nobody wants them
+	idle     *idleTests         // of GPUs that nobody uses
 
 	continues bool
 	saved     string    // the window as text, of the counters in savedAt
@@ -97,6 +100,8 @@ func (l *loop) run(ctx context.Context) {
 				l.tick(ctx)
 				tick.Reset(tickEvery + tickEvery/4)
 			}
+		case f := <-l.calls:
+			f()
 		case <-due.C:
 			l.answer(ctx)
 		case <-tick.C:
@@ -270,6 +275,8 @@ func (l *loop) tick(ctx context.Context) {
 		clear(l.waiting)
 	}
 	l.show()
+	l.alerts.tick(ctx, now)
+	l.idle.tick(ctx, now)
 	hidden := false
 	for _, i := range l.store.Snapshot() {
 		hidden = hidden || i.Live() && !i.Visible
@@ -346,6 +353,8 @@ func (l *loop) end() {
 	}
 	l.savedAt = [3]uint64{} // when each card was seen last is news of no one, but kept
 	l.observe(ctx)
+	l.alerts.end(ctx)
+	l.idle.close()
 	if err := l.store.Flush(ctx, l.now()); err != nil {
 		l.log.Error("the last positions cannot be stored; lines will be read again", "error", err)
 	}

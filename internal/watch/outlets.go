@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gpumedic/gpumedic"
-	"github.com/gpumedic/gpumedic/internal/act/notify"
 	"github.com/gpumedic/gpumedic/internal/check"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
@@ -26,9 +24,10 @@ import (
 type outlets struct {
 	d        *Daemon
 	exporter *metrics.Exporter
-	notifier *notify.Notifier
-	pump     *pump
-	db       *sql.DB
+	delivery atomic.Pointer[delivery] // nil: there are no channels
+	changing sync.Mutex               // of delivery
+	db       atomic.Pointer[sql.DB]
+	ctx      context.Context // of run
 	hub      *web.Hub
 	rings    *web.Rings
 	last     atomic.Pointer[seen]
@@ -36,6 +35,7 @@ type outlets struct {
 	states   string    // of sources, as the page has them
 	planned  time.Time // when the calendar was looked at
 	plan     []metrics.Maintenance
+	channels atomic.Pointer[[]metrics.Channel]
 	opened   map[string]uint64 // by fault: incidents opened or opened again since the start
 	mu       sync.Mutex
 
@@ -43,27 +43,19 @@ type outlets struct {
 	incidents []metrics.Incident   // what metrics say of them
 }
 
-func newOutlets(ctx context.Context, d *Daemon) (*outlets, error) {
+func newOutlets(d *Daemon) (*outlets, error) {
 	c := d.o.Config
 	o := &outlets{d: d, opened: map[string]uint64{}, hub: web.NewHub(), rings: web.NewRings(ringPoints)}
 	o.exporter = metrics.New(metrics.Options{
 		Version: d.o.Version, Catalog: d.o.Names, DCGM: c.Web.DCGM, Hostname: c.Node,
-		MaxAge: max(time.Minute, 2*c.GPUs.QuickEvery), Now: d.o.Now,
+		MaxAge: readingsMaxAge(c), Now: d.o.Now,
 		Weight: func(f *gpumedic.Finding) int { return check.Weight(f, true) },
 	})
-	if len(c.Notify.Channels) == 0 {
-		return o, nil
-	}
-	var err error
-	if o.db, err = openQueue(filepath.Join(filepath.Dir(c.Store), "notifications.db")); err != nil {
-		return nil, err
-	}
-	if o.notifier, err = notify.New(ctx, o.db, &c.Notify, d.o.Log); err != nil {
-		return nil, err
-	}
-	o.pump, err = newPump(ctx, d, o.db, o.notifier)
-	return o, err
+	return o, nil
 }
+
+// readingsMaxAge is how old the readings may be that the metrics show.
+func readingsMaxAge(c *Config) time.Duration { return max(time.Minute, 2*c.GPUs.QuickEvery) }
 
 // openQueue opens the file of notices that wait: one of its own, since workers write it
 // at any time and the incidents must not wait for them.
@@ -108,16 +100,15 @@ func (o *outlets) show() {
 	}
 }
 
-func (o *outlets) run(ctx context.Context, wg *sync.WaitGroup) {
-	if o.notifier != nil {
-		wg.Go(func() { _ = o.notifier.Run(ctx) }) // it ends with the context
-		wg.Go(func() { o.pump.run(ctx) })
-	}
+// run begins to tell others.
+func (o *outlets) run(ctx context.Context) error {
+	o.ctx = ctx
+	return o.deliver(ctx, o.d.config())
 }
 
 func (o *outlets) close() {
-	if o.db != nil {
-		if err := o.db.Close(); err != nil {
+	if db := o.db.Load(); db != nil {
+		if err := db.Close(); err != nil {
 			o.d.o.Log.Warn("the queue of notifications cannot be closed", "error", err)
 		}
 	}
@@ -135,8 +126,8 @@ func (o *outlets) changed(r store.Result) {
 	for n := range r.Changes {
 		o.hub.Publish(web.Update{Change: &r.Changes[n]})
 	}
-	if o.pump != nil {
-		o.pump.wake()
+	if n := o.delivery.Load(); n != nil {
+		n.pump.wake()
 	}
 }
 
@@ -167,6 +158,10 @@ func (o *outlets) snapshot() metrics.Snapshot {
 		o.takeMaintenance()
 	}
 	s.Maintenance = o.plan
+	s.Alerts = l.alerts.counts()
+	if c := o.channels.Load(); c != nil {
+		s.Channels = *c
+	}
 	for _, src := range o.d.health.snapshot() {
 		s.Sources = append(s.Sources, metrics.Source{Name: src.Name, Healthy: src.State == SourceOK || src.State == SourceStarting || src.State == SourceOff,
 			LastSuccess: src.LastSuccess, LastDuration: src.LastDuration, Duration: src.Duration,

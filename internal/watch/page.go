@@ -73,7 +73,7 @@ func (b *backend) Incident(ctx context.Context, id int64) (*incident.Incident, e
 // Node implements web.Backend.
 func (b *backend) Node() web.Node {
 	d := b.d
-	n := web.Node{Name: d.o.Config.Node, Version: d.o.Version, Boot: d.loop.boot, Started: d.started, Every: d.o.Config.GPUs.Interval.Seconds()}
+	n := web.Node{Name: d.o.Config.Node, Version: d.o.Version, Boot: d.loop.boot, Started: d.started, Every: d.config().GPUs.Interval.Seconds()}
 	s := b.seen()
 	if s == nil || s.read.IsZero() {
 		n.Problem, n.ProblemZH = "nothing was read yet", "尚未取得任何读数"
@@ -85,7 +85,7 @@ func (b *backend) Node() web.Node {
 			n.Driver = v
 		}
 	}
-	if age := d.o.Now().Sub(s.read); age > 2*d.o.Config.GPUs.QuickEvery {
+	if age := d.o.Now().Sub(s.read); age > 2*d.config().GPUs.QuickEvery {
 		n.Problem = fmt.Sprintf("the last readings are %s old", age.Round(time.Second))
 		n.ProblemZH = fmt.Sprintf("最近一次读数距今 %s", age.Round(time.Second))
 	}
@@ -165,6 +165,9 @@ func (b *backend) Sources() []web.Source {
 	}
 	return out
 }
+
+// Alerts implements web.Backend.
+func (b *backend) Alerts() web.Alerts { return b.d.alerts.Load().list() }
 
 // Maintenance implements web.Backend.
 func (b *backend) Maintenance(ctx context.Context) ([]web.Maintenance, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/gpumedic/gpumedic/internal/act/notify"
 	"github.com/gpumedic/gpumedic/internal/incident"
 	"github.com/gpumedic/gpumedic/internal/incident/store"
+	"github.com/gpumedic/gpumedic/internal/metrics"
 )
 
 // pump carries changes of incidents into the queue of notices. Its place is kept in the
@@ -42,11 +43,11 @@ func newPump(ctx context.Context, d *Daemon, db *sql.DB, to *notify.Notifier) (*
 	}
 	switch err := db.QueryRowContext(ctx, `SELECT after, base FROM watch_place`).Scan(&p.after, &p.base); {
 	case errors.Is(err, sql.ErrNoRows):
-		p.after = last // what happened before anyone was to be told is not told now
-		if last > 0 {
-			if err := p.place(ctx, db); err != nil {
-				return nil, err
-			}
+		// What happened before anyone was to be told is not told now. The place is kept at
+		// once: what happens next must not count as before when this process is killed.
+		p.after = last
+		if err := p.place(ctx, db); err != nil {
+			return nil, err
 		}
 	case err != nil:
 		return nil, fmt.Errorf("prepare notifications: %w", err)
@@ -84,6 +85,7 @@ func (p *pump) run(ctx context.Context) {
 	t := time.NewTicker(30 * time.Second)
 	defer t.Stop()
 	failing := false
+	var counted time.Time
 	for {
 		err := p.once(ctx)
 		if err != nil && ctx.Err() == nil && !failing {
@@ -95,6 +97,10 @@ func (p *pump) run(ctx context.Context) {
 		} else {
 			t.Reset(30 * time.Second)
 		}
+		if now := time.Now(); now.Sub(counted) >= alertsEvery {
+			counted = now
+			p.count(ctx)
+		}
 		select {
 		case <-p.woken:
 		case <-t.C:
@@ -102,6 +108,24 @@ func (p *pump) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// count notes how the channels do, for the metrics.
+func (p *pump) count(ctx context.Context) {
+	stats, err := p.to.Stats(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			p.d.o.Log.Warn("the state of the channels cannot be read", "error", err)
+		}
+		return
+	}
+	var out []metrics.Channel
+	for _, c := range stats {
+		if c.Configured {
+			out = append(out, metrics.Channel{Name: c.Name, Waiting: c.Waiting, Delivered: c.Delivered, Lost: c.GivenUp + c.Expired + c.Dropped, Failing: c.Failing})
+		}
+	}
+	p.d.outlets.channels.Store(&out)
 }
 
 func (p *pump) once(ctx context.Context) error {
@@ -153,6 +177,9 @@ var noticeKinds = map[string]notify.Kind{
 
 // notice is a change as a notice; ok is false for what nobody is told.
 func (p *pump) notice(c *incident.Change) (notify.Notice, bool) {
+	if c.Alert != nil {
+		return p.alert(c)
+	}
 	kind, ok := noticeKinds[c.Kind]
 	if !ok || c.Incident == nil || c.Silenced {
 		return notify.Notice{}, false

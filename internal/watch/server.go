@@ -28,10 +28,12 @@ func (d *Daemon) listen() ([]*server, error) {
 	if err := web.Validate(c.File); err != nil {
 		return nil, fmt.Errorf("read web configuration %s: %w", c.File, err)
 	}
-	handler, err := d.handler()
+	h, err := d.handler(d.o.Config)
 	if err != nil {
 		return nil, err
 	}
+	d.served.Store(&h)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*d.served.Load()).ServeHTTP(w, r) })
 	var out []*server
 	for _, address := range c.Listen {
 		l, err := net.Listen("tcp", address)
@@ -67,13 +69,13 @@ func (s *server) close() {
 }
 
 // handler is all that is served.
-func (d *Daemon) handler() (http.Handler, error) {
+func (d *Daemon) handler(conf *Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics.Handler(d.outlets.exporter))
 	mux.HandleFunc("GET /healthz", d.healthz)
 	c := page.Config{Backend: &backend{Store: d.store, d: d}, Hub: d.outlets.hub, Rings: d.outlets.rings, Catalog: d.o.Catalog,
-		Lang: d.o.Config.Language, Hosts: d.o.Config.Web.Hosts, Now: d.o.Now, Log: d.o.Log}
-	if d.o.Config.Web.AllowActions {
+		Lang: conf.Language, Hosts: conf.Web.Hosts, Now: d.o.Now, Log: d.o.Log}
+	if conf.Web.AllowActions {
 		c.Actor = actor{d}
 	}
 	s, err := page.New(c)

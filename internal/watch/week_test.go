@@ -93,7 +93,8 @@ func TestWeek(t *testing.T) {
 func (w *week) start(ctx context.Context, c *Config, wg *sync.WaitGroup) {
 	w.t.Helper()
 	w.d = &Daemon{o: Options{Config: c, Catalog: embedded(w.t), Log: slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Now: time.Now, Root: "/"},
-		health: newHealth(time.Now), started: time.Now()}
+		health: newHealth(time.Now), started: time.Now(), sources: ctx, ends: map[string]context.CancelFunc{}}
+	w.d.conf.Store(c)
 	if err := w.d.prepare(ctx); err != nil {
 		w.t.Fatal(err)
 	}
@@ -101,9 +102,11 @@ func (w *week) start(ctx context.Context, c *Config, wg *sync.WaitGroup) {
 	w.d.loop.logs[sourceKernel] = w.kernel
 	w.d.health.source(sourceKernel, 0)
 	w.d.health.source(sourceGPUs, time.Minute)
-	w.d.follow(ctx)
-	w.d.poll(ctx)
-	w.d.outlets.run(ctx, &w.d.wg)
+	w.d.follow()
+	w.d.poll()
+	if err := w.d.outlets.run(ctx); err != nil {
+		w.t.Fatal(err)
+	}
 	wg.Go(func() { w.d.loop.run(ctx) })
 }
 

@@ -290,6 +290,18 @@ func (s *Server) apiSources(w http.ResponseWriter, _ *http.Request) {
 	s.json(w, http.StatusOK, SourcesAnswer{"gpumedic.sources/v1", append([]Source{}, s.Backend.Sources()...)})
 }
 
+// AlertsAnswer are the alerts of the daemon's own rules.
+type AlertsAnswer struct {
+	Schema string `json:"schema"`
+	Alerts
+}
+
+func (s *Server) apiAlerts(w http.ResponseWriter, _ *http.Request) {
+	a := s.Backend.Alerts()
+	a.Active, a.Past = append([]Alert{}, a.Active...), append([]Alert{}, a.Past...)
+	s.json(w, http.StatusOK, AlertsAnswer{"gpumedic.alerts/v1", a})
+}
+
 // MaintenanceAnswer is the calendar.
 type MaintenanceAnswer struct {
 	Schema string        `json:"schema"`

@@ -36,6 +36,8 @@ type Backend interface {
 	Finding(id int64) *gpumedic.Finding
 	// Sources are what the daemon reads, in an order that stays.
 	Sources() []Source
+	// Alerts are those of the rules that the daemon evaluates, the worst first.
+	Alerts() Alerts
 	// Maintenance is the calendar, the next one due first.
 	Maintenance(ctx context.Context) ([]Maintenance, error)
 }
@@ -93,6 +95,37 @@ type Source struct {
 	// Blind says what cannot be seen while it is down.
 	Blind   string `json:"blind,omitempty"`
 	BlindZH string `json:"blind_zh,omitempty"`
+}
+
+// Alerts are those of the daemon's own rules at a moment.
+type Alerts struct {
+	Enabled bool      `json:"enabled"`
+	At      time.Time `json:"at,omitzero"` // of the last evaluation
+	Active  []Alert   `json:"active"`      // pending and firing
+	Past    []Alert   `json:"past"`        // resolved within the last days, the latest first
+}
+
+// Alert is a rule on one set of labels.
+type Alert struct {
+	ID            int64             `json:"id,omitempty"` // of this time; 0 while pending
+	Name          string            `json:"name"`
+	State         string            `json:"state"` // pending, firing, resolved
+	Severity      string            `json:"severity"`
+	Fault         string            `json:"fault,omitempty"`
+	Labels        map[string]string `json:"labels"`
+	Value         float64           `json:"value"`
+	Summary       string            `json:"summary"`
+	SummaryZH     string            `json:"summary_zh,omitempty"`
+	Description   string            `json:"description,omitempty"`
+	DescriptionZH string            `json:"description_zh,omitempty"`
+	URL           string            `json:"url,omitempty"`
+	Since         time.Time         `json:"since"`          // the condition holds
+	Fired         time.Time         `json:"fired,omitzero"` // it has lasted as long as the rule wants
+	Resolved      time.Time         `json:"resolved,omitzero"`
+	Held          bool              `json:"held,omitempty"`     // what it rests on cannot be read now: it fires on
+	Told          bool              `json:"told"`               // through the notification channels
+	Incident      int64             `json:"incident,omitempty"` // that tells of the same
+	Silence       int64             `json:"silence,omitempty"`  // that keeps it quiet
 }
 
 // Maintenance is one item of the calendar.

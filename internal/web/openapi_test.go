@@ -125,7 +125,7 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 			d := p.document()
 			asks := [][2]string{
 				{"/api/v1/node", ""}, {"/api/v1/node", "?lang=zh"}, {"/api/v1/gpus", ""}, {"/api/v1/incidents", "?closed=1&all=1"}, {"/api/v1/incidents", "?limit=0"},
-				{"/api/v1/history", ""}, {"/api/v1/silences", "?ended=1"}, {"/api/v1/sources", ""}, {"/api/v1/maintenance", ""},
+				{"/api/v1/history", ""}, {"/api/v1/silences", "?ended=1"}, {"/api/v1/sources", ""}, {"/api/v1/alerts", ""}, {"/api/v1/maintenance", ""},
 				{"/api/v1/series", ""}, {"/api/v1/series", "?gpu=1&step=60"}, {"/api/v1/series", "?gpu=none"}, {"/api/v1/series", "?from=yesterday"}, {"/api/v1/series", "?step=0"},
 				{"/api/v1/series", "?from=2001-01-01T00:00:00Z&step=1"},
 			}
@@ -149,7 +149,7 @@ func TestEveryFieldIsInTheDocument(t *testing.T) {
 	for schema, v := range map[string]any{
 		"NodeAnswer": web.NodeAnswer{}, "Incident": incident.Incident{}, "IncidentAnswer": web.IncidentAnswer{}, "Event": incident.Event{}, "Verification": incident.Verification{},
 		"Evidence": incident.Evidence{}, "CheckResult": incident.CheckResult{}, "Finding": gpumedic.Finding{}, "EvidenceOut": gpumedic.EvidenceOut{}, "Consequence": gpumedic.Consequence{}, "NodeReport": report.Node{},
-		"GPURow": report.GPU{}, "GPU": gpumedic.GPU{}, "Subject": gpumedic.Subject{}, "Source": web.Source{}, "Maintenance": web.Maintenance{}, "HistoryRow": incident.HistoryRow{}, "Card": incident.Card{},
+		"GPURow": report.GPU{}, "GPU": gpumedic.GPU{}, "Subject": gpumedic.Subject{}, "Source": web.Source{}, "Alert": web.Alert{}, "AlertsAnswer": web.AlertsAnswer{}, "Maintenance": web.Maintenance{}, "HistoryRow": incident.HistoryRow{}, "Card": incident.Card{},
 		"Silence": incident.Silence{}, "ChangeEvent": web.ChangeEvent{}, "Series": web.Series{}, "Done": web.Done{}, "Problem": web.Problem{}, "Verdict": web.Verdict{}, "SilenceCommand": web.SilenceCommand{},
 	} {
 		props, _ := d.at("components", "schemas", schema, "properties").(map[string]any)

@@ -25,6 +25,7 @@ type nodeData struct {
 	More     int                  // that are not shown
 	StoreErr string
 	StoreTip string
+	Alerts   *Alerts // nil: the daemon evaluates no rules
 	GPUs     []gpuRow
 	Sources  []Source
 	Late     bool
@@ -36,6 +37,9 @@ const openShown = 6
 func (s *Server) pageNode(w http.ResponseWriter, r *http.Request) {
 	v := s.view(r, "node", "Node")
 	d := nodeData{Sources: s.Backend.Sources(), GPUs: s.rows(v)}
+	if a := s.Backend.Alerts(); a.Enabled {
+		d.Alerts = &a
+	}
 	list, err := s.Backend.List(r.Context(), store.Filter{})
 	if err != nil {
 		_, hint := statusOf(err)

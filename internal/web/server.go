@@ -92,6 +92,7 @@ func (s *Server) routes() []route {
 		{"GET", api + "/history", s.apiCards},
 		{"GET", api + "/history/{name}", s.apiHistory},
 		{"GET", api + "/silences", s.apiSilences},
+		{"GET", api + "/alerts", s.apiAlerts},
 		{"GET", api + "/sources", s.apiSources},
 		{"GET", api + "/maintenance", s.apiMaintenance},
 		{"GET", api + "/series", s.series},

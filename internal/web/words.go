@@ -36,6 +36,8 @@ var wordsZH = map[string]string{
 	"state": "状态", "memory": "显存", "busy": "利用率", "power": "功耗", "temperature": "温度", "ECC errors": "ECC 错误",
 	"uncorr.": "不可纠正", "corr.": "已纠正", "No GPU was found on this node.": "本节点未发现 GPU。",
 	"The GPUs have not been read yet.": "尚未读到 GPU 的状态。", "No source has reported yet.": "尚无数据源上报。",
+	// alerts
+	"Alerts": "告警", "None is firing.": "没有触发的告警。", "pending: does it last?": "待定：观察是否持续", "told by incident %d": "已由事件 %d 通报", "cannot be read now": "当前无法读取",
 	// GPU
 	"Last hour": "最近一小时", "now": "现在", "As figures": "以数字查看", "from": "起始", "No readings yet.": "尚无读数。",
 	"Card": "卡", "slot": "槽位", "serial": "序列号", "driver": "驱动", "gen": "代", "of": "/", "up": "连通", "down": "断开",

@@ -46,7 +46,7 @@ func (a *alertmanager) send(ctx context.Context, b *batch, s *secrets) error {
 	now := a.now()
 	for _, n := range latest(b.Notices) {
 		al := a.alertOf(&n, now)
-		old, err := a.stored(ctx, n.Incident)
+		old, err := a.stored(ctx, n.key())
 		if err != nil {
 			return err
 		}
@@ -92,15 +92,19 @@ func (a *alertmanager) alertOf(n *Notice, now time.Time) alert {
 	for k, v := range a.ch.Labels {
 		setLabel(al.Labels, k, v)
 	}
+	name, incident := n.Fault, strconv.FormatInt(n.Incident, 10)
+	if n.Alert != nil {
+		name, incident = n.Alert.Name, ""
+	}
 	for k, v := range map[string]string{
-		"alertname": n.Fault, "fault": n.Fault, "class": n.Class, "severity": n.Severity,
-		"node": n.Subject.Node, "gpu": n.Subject.GPU.String(), "incident": strconv.FormatInt(n.Incident, 10),
+		"alertname": name, "fault": n.Fault, "class": n.Class, "severity": n.Severity,
+		"node": n.Subject.Node, "gpu": n.Subject.GPU.String(), "incident": incident,
 	} {
 		setLabel(al.Labels, k, v)
 	}
 	m := compose(&batch{Notices: []Notice{*n}}, a.ch.Language)
 	head := t.Headline
-	if head == "" {
+	if head == "" || n.Alert != nil {
 		head = t.Title
 	}
 	step := t.Remedy.Step
@@ -125,11 +129,11 @@ func (a *alertmanager) record(ctx context.Context, tx *sql.Tx, b *batch) error {
 	for _, n := range latest(b.Notices) {
 		var err error
 		if n.Kind == Closed {
-			_, err = tx.ExecContext(ctx, `DELETE FROM notify_alert WHERE channel = ? AND incident = ?`, a.ch.Name, n.Incident)
+			_, err = tx.ExecContext(ctx, `DELETE FROM notify_alert WHERE channel = ? AND incident = ?`, a.ch.Name, n.key())
 		} else {
 			_, err = tx.ExecContext(ctx, `INSERT INTO notify_alert (channel, incident, body) VALUES (?, ?, ?)
 				ON CONFLICT (channel, incident) DO UPDATE SET body = excluded.body`,
-				a.ch.Name, n.Incident, string(marshal(a.alertOf(&n, a.now()))))
+				a.ch.Name, n.key(), string(marshal(a.alertOf(&n, a.now()))))
 		}
 		if err != nil {
 			return fmt.Errorf("record alert of incident %d: %w", n.Incident, err)

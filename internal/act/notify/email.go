@@ -163,6 +163,9 @@ func (e *email) compose(b *batch) []byte {
 	if n := b.Notices[0]; len(latest(b.Notices)) == 1 {
 		// One thread for an incident, as mail readers show it.
 		thread := fmt.Sprintf("<%s-incident-%d@%s>", e.instance, n.Incident, domain)
+		if n.Alert != nil {
+			thread = fmt.Sprintf("<%s-alert-%d@%s>", e.instance, n.Alert.ID, domain)
+		}
 		head("References", thread)
 		head("In-Reply-To", thread)
 	}

@@ -68,6 +68,9 @@ func (h *hook) environ(b *batch) []string {
 		"GPUMEDIC_ACTION=" + oneLine(n.Action),
 		"GPUMEDIC_URL=" + oneLine(n.URL),
 	}
+	if n.Alert != nil {
+		env = append(env, "GPUMEDIC_ALERT="+oneLine(n.Alert.Name))
+	}
 	for _, name := range h.ch.Environment {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)

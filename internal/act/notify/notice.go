@@ -28,11 +28,18 @@ type Text struct {
 	Remedy   gpumedic.Remedy `json:"remedy"` // the first step
 }
 
-// Notice is one thing to tell. ID is a number that the incident store gives out once and
+// Alert names a rule that raised an alert of its own, and this time of it.
+type Alert struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+}
+
+// Notice is one thing to tell: of an incident, or of an alert that is none. ID is a number that the incident store gives out once and
 // never again, also over restarts: it is what a delivery is deduplicated by.
 type Notice struct {
 	ID       int64            `json:"id"`
-	Incident int64            `json:"incident"`
+	Incident int64            `json:"incident,omitempty"`
+	Alert    *Alert           `json:"alert,omitempty"` // then Opened is that it fires, Closed that it is resolved
 	Kind     Kind             `json:"kind"`
 	Severity string           `json:"severity"`
 	Fault    string           `json:"fault"`
@@ -55,8 +62,10 @@ func (n *Notice) Valid() error {
 	switch {
 	case n.ID <= 0:
 		return errors.New("notice without an id")
-	case n.Incident <= 0:
+	case n.Alert == nil && n.Incident <= 0:
 		return fmt.Errorf("notice %d: no incident", n.ID)
+	case n.Alert != nil && (n.Incident != 0 || n.Alert.ID <= 0 || n.Alert.Name == ""):
+		return fmt.Errorf("notice %d: an alert without a number or a name", n.ID)
 	case !known(kinds, n.Kind):
 		return fmt.Errorf("notice %d: unknown kind %q", n.ID, n.Kind)
 	case n.Fault == "":
@@ -67,6 +76,15 @@ func (n *Notice) Valid() error {
 		return fmt.Errorf("notice %d: no time", n.ID)
 	}
 	return nil
+}
+
+// key is what notices of one incident or of one alert have in common: the number of the
+// incident, or that of the alert below zero.
+func (n *Notice) key() int64 {
+	if n.Alert != nil {
+		return -n.Alert.ID
+	}
+	return n.Incident
 }
 
 // In is the text in a language, or in the other one where it is missing.
@@ -109,11 +127,11 @@ func latest(ns []Notice) []Notice {
 	var out []Notice
 	at := map[int64]int{}
 	for _, n := range ns {
-		if i, ok := at[n.Incident]; ok {
+		if i, ok := at[n.key()]; ok {
 			out[i] = n
 			continue
 		}
-		at[n.Incident] = len(out)
+		at[n.key()] = len(out)
 		out = append(out, n)
 	}
 	return out

@@ -99,7 +99,7 @@ func (n *Notifier) PutTx(ctx context.Context, tx *sql.Tx, notice Notice) error {
 
 func (n *Notifier) route(ctx context.Context, tx *sql.Tx, w *worker, notice *Notice, now time.Time) error {
 	if !w.ch.wants(notice) {
-		told, err := n.box.told(ctx, tx, w.ch.Name, notice.Incident)
+		told, err := n.box.told(ctx, tx, w.ch.Name, notice.key())
 		_, keepsState := w.to.(stateful)
 		if err != nil || !told || !w.ch.tells(notice.Kind) && !(keepsState && notice.Kind == Closed) {
 			return err
@@ -110,7 +110,7 @@ func (n *Notifier) route(ctx context.Context, tx *sql.Tx, w *worker, notice *Not
 		if end := w.quiet.until(now); end.IsZero() {
 		} else if severityRank(notice.Severity) < w.quiet.except {
 			due = end
-		} else if err := n.box.release(ctx, tx, w.ch.Name, notice.Incident, now); err != nil {
+		} else if err := n.box.release(ctx, tx, w.ch.Name, notice.key(), now); err != nil {
 			return err
 		}
 	}

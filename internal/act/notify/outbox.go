@@ -116,7 +116,7 @@ func ignoreDone(err error) error {
 func (o *outbox) insert(ctx context.Context, tx *sql.Tx, n *Notice, now time.Time) (fresh bool, err error) {
 	res, err := tx.ExecContext(ctx, `INSERT INTO notify_notice (id, incident, kind, queued, body)
 		SELECT ?, ?, ?, ?, ? WHERE ? > (SELECT CAST(value AS INTEGER) FROM notify_meta WHERE key = 'pruned')
-		ON CONFLICT DO NOTHING`, n.ID, n.Incident, string(n.Kind), now.UnixMilli(), string(marshal(n)), n.ID)
+		ON CONFLICT DO NOTHING`, n.ID, n.key(), string(n.Kind), now.UnixMilli(), string(marshal(n)), n.ID)
 	if err != nil {
 		return false, fmt.Errorf("put notice %d: %w", n.ID, err)
 	}
@@ -131,7 +131,7 @@ func (o *outbox) insert(ctx context.Context, tx *sql.Tx, n *Notice, now time.Tim
 		return false, nil // delivered long ago and cleaned up
 	case err != nil:
 		return false, fmt.Errorf("put notice %d: %w", n.ID, err)
-	case incident != n.Incident || kind != string(n.Kind):
+	case incident != n.key() || kind != string(n.Kind):
 		return false, fmt.Errorf("put notice %d: its number was used for another one (incident %d, %s)", n.ID, incident, kind)
 	}
 	return false, nil
@@ -151,11 +151,11 @@ func (o *outbox) told(ctx context.Context, tx *sql.Tx, channel string, incident 
 func (o *outbox) enqueue(ctx context.Context, tx *sql.Tx, channel string, n *Notice, now, due time.Time) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO notify_delivery (channel, notice, incident, closed, at, queued, due)
 		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		channel, n.ID, n.Incident, n.Kind == Closed, n.At.UnixMilli(), now.UnixMilli(), due.UnixMilli())
+		channel, n.ID, n.key(), n.Kind == Closed, n.At.UnixMilli(), now.UnixMilli(), due.UnixMilli())
 	if err == nil && n.Kind == Closed {
-		_, err = tx.ExecContext(ctx, `DELETE FROM notify_told WHERE channel = ? AND incident = ?`, channel, n.Incident)
+		_, err = tx.ExecContext(ctx, `DELETE FROM notify_told WHERE channel = ? AND incident = ?`, channel, n.key())
 	} else if err == nil {
-		_, err = tx.ExecContext(ctx, `INSERT INTO notify_told (channel, incident) VALUES (?, ?) ON CONFLICT DO NOTHING`, channel, n.Incident)
+		_, err = tx.ExecContext(ctx, `INSERT INTO notify_told (channel, incident) VALUES (?, ?) ON CONFLICT DO NOTHING`, channel, n.key())
 	}
 	return err
 }

@@ -99,6 +99,15 @@ func (q *Quiet) compile() (*quietHours, error) {
 	return h, nil
 }
 
+// Until is the end of the hours that now lies in; zero when it lies in none.
+func (q *Quiet) Until(now time.Time) (time.Time, error) {
+	h, err := q.compile()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return h.until(now), nil
+}
+
 func clock(s string) (time.Duration, error) {
 	t, err := time.Parse("15:04", s)
 	if err != nil {

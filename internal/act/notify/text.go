@@ -57,9 +57,13 @@ func compose(b *batch, l string) *message {
 // one tells of one incident.
 func (m *message) one(n *Notice) {
 	t := n.In(m.Lang)
+	what := say(m.Lang, wIncident) + " #" + strconv.FormatInt(n.Incident, 10)
+	if n.Alert != nil {
+		what = n.Alert.Name
+	}
 	m.Title = cut(oneLine(strings.Join(present(
-		"[gpumedic] "+saySeverity(m.Lang, n.Severity)+" · "+sayKind(m.Lang, n.Kind),
-		say(m.Lang, wIncident)+" #"+strconv.FormatInt(n.Incident, 10), n.Subject.Node, t.Title), " · ")), maxTitle)
+		"[gpumedic] "+saySeverity(m.Lang, n.Severity)+" · "+n.sayKind(m.Lang),
+		what, n.Subject.Node, t.Title), " · ")), maxTitle)
 	if t.Headline != t.Title {
 		m.add(t.Headline, maxHeadline)
 	}
@@ -147,15 +151,19 @@ func (m *message) many(ns []Notice) {
 func (m *message) entry(n *Notice, withNode bool) string {
 	t := n.In(m.Lang)
 	head := t.Headline
-	if head == "" {
+	if head == "" || n.Alert != nil {
 		head = t.Title
 	}
 	node := ""
 	if withNode {
 		node = n.Subject.Node
 	}
-	return "#" + strconv.FormatInt(n.Incident, 10) + " " + strings.Join(present(
-		sayKind(m.Lang, n.Kind), saySeverity(m.Lang, n.Severity), node, head), " · ")
+	name := "#" + strconv.FormatInt(n.Incident, 10)
+	if n.Alert != nil {
+		name = n.Alert.Name
+	}
+	return name + " " + strings.Join(present(
+		n.sayKind(m.Lang), saySeverity(m.Lang, n.Severity), node, head), " · ")
 }
 
 func (m *message) label(w word, value string) {

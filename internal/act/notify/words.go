@@ -64,8 +64,15 @@ var kindWords = map[Kind][2]string{
 	Closed:       {"closed", "已关闭"},
 }
 
-func sayKind(l string, k Kind) string {
-	return lang.Pick(l, kindWords[k][0], kindWords[k][1])
+// alertWords are those of alerts, which have no life beyond these.
+var alertWords = map[Kind][2]string{Opened: {"firing", "告警触发"}, Closed: {"resolved", "告警恢复"}}
+
+func (n *Notice) sayKind(l string) string {
+	w := kindWords[n.Kind]
+	if a, ok := alertWords[n.Kind]; ok && n.Alert != nil {
+		w = a
+	}
+	return lang.Pick(l, w[0], w[1])
 }
 
 var severityWords = map[string][2]string{

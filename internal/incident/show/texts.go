@@ -155,7 +155,7 @@ var kindZH = map[string]string{
 	incident.KindAction: "处理建议变更", incident.KindRevised: "诊断修正", incident.KindWorse: "加重", incident.KindCleared: "现象消失",
 	incident.KindReturned: "现象再现", incident.KindFlapping: "反复出现", incident.KindSilenced: "静默", incident.KindUnsilenced: "静默结束",
 	incident.KindConfounder: "干扰因素", incident.KindClock: "时钟回拨", incident.KindInserted: "插入", incident.KindMoved: "换槽位",
-	incident.KindRemoved: "移除", incident.KindDriver: "驱动变更", incident.KindFirmware: "固件变更", incident.KindTest: "测试",
+	incident.KindRemoved: "移除", incident.KindDriver: "驱动变更", incident.KindFirmware: "固件变更", incident.KindTest: "测试", incident.KindAlert: "告警触发", incident.KindAlertOver: "告警恢复",
 }
 
 // Kind is a kind of event as people read it.

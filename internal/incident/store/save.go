@@ -42,6 +42,23 @@ func (s *Store) Do(ctx context.Context, now time.Time, ids []int64, f func(*inci
 	return s.write(ctx, now, f, nil, ids...)
 }
 
+// DoAt is Do with documents that belong to what it does: they are kept as positions of
+// sources are, in the same transaction.
+func (s *Store) DoAt(ctx context.Context, now time.Time, docs map[string]string, f func(*incident.Step) error) (Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.w == nil {
+		return Result{}, s.closedErr()
+	}
+	r, err := s.write(ctx, now, f, docs)
+	if err != nil { // they must not be stored without what they belong to
+		for name := range docs {
+			delete(s.cursors, name)
+		}
+	}
+	return r, err
+}
+
 // Flush writes counts and positions that wait.
 func (s *Store) Flush(ctx context.Context, now time.Time) error {
 	s.mu.Lock()
@@ -85,6 +102,27 @@ func (s *Store) Snapshot() []*incident.Incident {
 		out = append(out, b.Incidents[id])
 	}
 	return out
+}
+
+// SetPolicy takes another policy from the next step on.
+func (s *Store) SetPolicy(p incident.Policy) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.Policy = p
+}
+
+// InForce are the silences as the last answer left them. They must not be changed.
+func (s *Store) InForce() []incident.Silence {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.book
+	if s.unsaved != nil {
+		b = s.unsaved
+	}
+	if b == nil {
+		return nil
+	}
+	return slices.Clone(b.Silences)
 }
 
 // write runs a step on the book as the file has it now, and stores it. f == nil stores

@@ -230,6 +230,8 @@ func Snapshot(now time.Time, gpus, processes int) metrics.Snapshot {
 			{Name: "kmsg", Healthy: true, LastSuccess: now, LastDuration: time.Millisecond, Duration: time.Second, Probes: 1, Events: 120},
 		},
 		Maintenance: []metrics.Maintenance{{Task: "memory-test", Due: now.Add(72 * time.Hour), LastDone: now.Add(-27 * 24 * time.Hour)}},
+		Alerts:      []metrics.Alert{{Name: "GPUMemoryFullAndIdle", State: "firing", Severity: "info", Count: 2}, {Name: "GPUOverheat", State: "pending", Severity: "critical", Count: 1}},
+		Channels:    []metrics.Channel{{Name: "oncall", Waiting: 1, Delivered: 12, Lost: 0, Failing: 2}},
 		Pods:        map[string]metrics.Pod{"7e1a0c52-0b7e-4a55-9a6c-0c5f2a1b9d3e": {Namespace: "training", Name: "train-0"}},
 	}
 }

@@ -22,6 +22,20 @@ var (
 	IncidentsOpened = &Family{Name: "gpumedic_incidents_opened_total", Type: Counter, Labels: []string{"fault"},
 		Help: "Incidents opened or opened again since the start, by fault."}
 
+	// Of alerts that the daemon's own rules raise.
+	Alerts = &Family{Name: "gpumedic_alerts", Type: Gauge, Labels: []string{"alertname", "alertstate", "severity"},
+		Help: "Alerts of the rules that the daemon evaluates by itself, by name, state (pending, firing) and severity."}
+
+	// Of notifications.
+	NoticesWaiting = &Family{Name: "gpumedic_notifications_waiting", Scope: Self, Type: Gauge, Labels: []string{"channel"},
+		Help: "Notices that wait for a channel."}
+	NoticesDelivered = &Family{Name: "gpumedic_notifications_delivered_total", Scope: Self, Type: Counter, Labels: []string{"channel"},
+		Help: "Notices that a channel took, since the queue was made."}
+	NoticesLost = &Family{Name: "gpumedic_notifications_lost_total", Scope: Self, Type: Counter, Labels: []string{"channel"},
+		Help: "Notices that a channel never got, since the queue was made: refused by the receiver, too old, or too many."}
+	NoticesFailing = &Family{Name: "gpumedic_notification_failures_in_a_row", Scope: Self, Type: Gauge, Labels: []string{"channel"},
+		Help: "Attempts of a channel that failed since the last one that did not; 0 when it works."}
+
 	// Of Xids.
 	Xid = &Family{Name: "gpumedic_xid_total", Scope: GPU, Type: Counter, Labels: []string{"code"},
 		Help: "Xid messages of the driver by code, since the start."}
@@ -71,7 +85,7 @@ var Families = append(append(gpuFamilies[:len(gpuFamilies):len(gpuFamilies)], no
 
 var nodeFamilies = []*Family{
 	CheckStatus, CheckGPUs, CheckUnread, Finding,
-	Incident, IncidentStart, IncidentOccurrences, Incidents, IncidentsOpened, Xid, XidLast,
+	Incident, IncidentStart, IncidentOccurrences, Incidents, IncidentsOpened, Alerts, Xid, XidLast,
 	DriverInfo,
 	{Name: "gpumedic_driver_branch_supported", Type: Gauge, Help: "1 while NVIDIA fixes this branch of the driver.", From: flag("driver.branch.supported")},
 	{Name: "gpumedic_nvml_ok", Type: Gauge, Help: "1 when the driver's library could be used.",
@@ -96,4 +110,5 @@ var nodeFamilies = []*Family{
 var selfFamilies = []*Family{
 	Alive, SnapshotAge, SnapshotTime, BuildInfo, Hidden,
 	SourceHealthy, SourceLast, SourceProbes, SourceErrors, SourceSeconds, SourceLastSeconds, SourceEvents, SourceDropped,
+	NoticesWaiting, NoticesDelivered, NoticesLost, NoticesFailing,
 }

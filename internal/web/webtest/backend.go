@@ -25,6 +25,9 @@ func (s *Scene) Finding(id int64) *gpumedic.Finding { return s.Findings[id] }
 // Sources are the feeds.
 func (s *Scene) Sources() []web.Source { return s.Feeds }
 
+// Alerts are those of the rules.
+func (s *Scene) Alerts() web.Alerts { return s.Rules }
+
 // Maintenance is the calendar.
 func (s *Scene) Maintenance(context.Context) ([]web.Maintenance, error) { return s.Calendar, s.Err }
 

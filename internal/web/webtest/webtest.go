@@ -35,6 +35,7 @@ type Scene struct {
 	Info     web.Node
 	Feeds    []web.Source
 	Calendar []web.Maintenance
+	Rules    web.Alerts
 	Findings map[int64]*gpumedic.Finding
 	// Err is what every reading of the store answers, when it is set.
 	Err error
@@ -137,6 +138,7 @@ func scene(dir string, gpus int, log string) (*Scene, error) {
 	s.readings(now, lost)
 	s.Feeds = feeds(now)
 	s.Calendar = calendar(now)
+	s.Rules = alerts(now)
 	if log == "" {
 		return s, nil
 	}
