@@ -174,9 +174,12 @@ func (d *Daemon) prepare(ctx context.Context) error {
 	}
 	d.loop.told = d.outlets.changed
 	d.loop.show = d.outlets.show
+	leans := 0
 	d.loop.lean = func() {
-		d.store.Shrink()
-		debug.FreeOSMemory()
+		if leans++; leans%2 == 1 { // the dearer half
+			d.store.Shrink()
+			debug.FreeOSMemory()
+		}
 		lean.Release()
 	}
 	return nil
