@@ -16,7 +16,7 @@ CGO_ENABLED=0 go build -o "$work/gpumedic" ./cmd/gpumedic
 go build -o "$work/latency" ./bench/latency
 export LANG=C
 if [ -z "${REAL:-}" ]; then
-  gcc -shared -fPIC -o "$work/libnvidia-ml.so.1" internal/probe/gpu/testdata/fake/nvml.c
+  gcc -O2 -DNAP=10000 -shared -fPIC -o "$work/libnvidia-ml.so.1" internal/probe/gpu/testdata/fake/nvml.c
   cp -r internal/probe/gpu/testdata/scenarios "$work/"
   printf 'include=scenarios/healthy.txt\ngpus=%s\n' "${GPUS:-1}" >"$work/scenario"
   export LD_LIBRARY_PATH=$work NVML_FAKE=$work/scenario
@@ -27,6 +27,10 @@ window: 1m
 web: {listen: ['127.0.0.1:19632']}
 notifications: {channels: [{name: bench, type: webhook, url: 'http://127.0.0.1:19633/'}]}
 YAML
+if [ -w /dev/kmsg ]; then # it hears the webhook from the start
+  "$work/latency" --api http://127.0.0.1:19632 --hook 127.0.0.1:19633 --runs "$runs" --wait $((seconds + 60))s >"$work/latencies" 2>&1 & told=$!
+  pids+=("$told")
+fi
 "$work/gpumedic" watch --config "$work/watch.yaml" 2>"$work/log" & daemon=$!
 pids+=("$daemon")
 if command -v prometheus-node-exporter >/dev/null; then
@@ -53,8 +57,9 @@ show "  its NVML child" "$child" "$before_child"
 [ -n "${node:-}" ] && show "node_exporter" "$node" "$before_node"
 for ((i = 0; i < 200; i++)); do curl -s -o /dev/null -w '%{time_total}\n' http://127.0.0.1:19632/metrics; done |
   sort -n | awk '{v[NR]=$1*1000} END{printf "scrape: p50 %.1f ms, p99 %.1f ms\n", v[int(NR/2)], v[int(NR*0.99)]}'
-if [ -w /dev/kmsg ]; then
-  "$work/latency" --api http://127.0.0.1:19632 --hook 127.0.0.1:19633 --runs "$runs"
+if [ -n "${told:-}" ]; then
+  wait "$told" || true
+  cat "$work/latencies"
 else
   echo "latency: skipped, /dev/kmsg cannot be written"
 fi

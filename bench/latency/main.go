@@ -19,15 +19,16 @@ func main() {
 	hook := flag.String("hook", "127.0.0.1:19633", "where the webhook listens")
 	runs := flag.Int("runs", 20, "lines")
 	kmsg := flag.String("kmsg", "/dev/kmsg", "where lines are written")
+	wait := flag.Duration("wait", 5*time.Second, "listen for so long before the first line")
 	flag.Parse()
-	if err := run(*api, *hook, *kmsg, *runs); err != nil {
+	if err := run(*api, *hook, *kmsg, *runs, *wait); err != nil {
 		fmt.Fprintln(os.Stderr, "latency:", err)
 		os.Exit(1)
 	}
 }
 
-func run(api, hook, kmsg string, runs int) error {
-	told := make(chan delivery, 100)
+func run(api, hook, kmsg string, runs int, wait time.Duration) error {
+	told := make(chan delivery, 10000)
 	go func() {
 		err := http.ListenAndServe(hook, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			b, _ := io.ReadAll(r.Body)
@@ -41,7 +42,10 @@ func run(api, hook, kmsg string, runs int) error {
 		return err
 	}
 	defer f.Close()
-	time.Sleep(5 * time.Second) // a channel that failed before anyone listened tries again
+	time.Sleep(wait) // a channel that failed before anyone listened tries again late
+	for len(told) > 0 { // what the log held already
+		<-told
+	}
 	var inAPI, inMetrics, atHook []time.Duration
 	for n := range runs {
 		pci := fmt.Sprintf("%04x:%02x:00", 0xf000+os.Getpid()%0xfff, n+1)

@@ -43,6 +43,14 @@ var tasks = map[string]Task{
 		}
 		return nil
 	},
+	"talk": func(_ context.Context, c *Context) error { // answers, marks nothing, then hangs
+		c.Call("first")
+		for range 8 {
+			time.Sleep(50 * time.Millisecond)
+			fmt.Fprintln(c.Out, "reading")
+		}
+		select {}
+	},
 	"parent": func(_ context.Context, c *Context) error { // starts a child of its own, then is killed
 		fmt.Fprintln(c.Out, os.Getpid())
 		var r Runner
@@ -96,6 +104,21 @@ func TestManyShortCallsAreNoHang(t *testing.T) {
 	stuck, err := r.Run(t.Context(), Options{Task: "hang", Total: 200 * time.Millisecond})
 	if !errors.Is(err, ErrStuck) || stuck == nil {
 		t.Errorf("total bound: %v", err)
+	}
+}
+
+// TestAnswersAreSignsOfLife where the caller says so; one that then falls silent hangs.
+func TestAnswersAreSignsOfLife(t *testing.T) {
+	for _, alive := range []bool{true, false} {
+		var out bytes.Buffer
+		var r Runner
+		stuck, err := r.Run(t.Context(), Options{Task: "talk", Out: &out, Call: 300 * time.Millisecond, Alive: alive})
+		if !errors.Is(err, ErrStuck) || stuck == nil {
+			t.Fatalf("error %v, stuck %v", err, stuck)
+		}
+		if all := strings.Count(out.String(), "reading") == 8; all != alive || alive == (stuck.Call == "first") {
+			t.Errorf("alive %v: answer %q, stuck in %q", alive, out.String(), stuck.Call)
+		}
 	}
 }
 

@@ -199,9 +199,12 @@ func (d *Daemon) prepare(ctx context.Context) error {
 	d.loop.idle = newIdleTests(d)
 	d.loop.told = d.outlets.changed
 	d.loop.show = d.outlets.show
+	leans := 0
 	d.loop.lean = func() {
-		d.store.Shrink()
-		debug.FreeOSMemory()
+		if leans++; leans%2 == 1 { // the dearer half
+			d.store.Shrink()
+			debug.FreeOSMemory()
+		}
 		lean.Release()
 	}
 	return nil

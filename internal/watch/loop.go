@@ -72,7 +72,7 @@ const (
 	// process may have written the store, so that counts that waited are to be said anew.
 	fullObserve  = time.Minute
 	leanAfter    = 20 * time.Second // the start is over
-	leanEvery    = time.Minute
+	leanEvery    = 30 * time.Second
 	patienceLeft = 10 * time.Second // with sources that have not read yet
 )
 

@@ -115,12 +115,15 @@ func (p *gpuPoller) child(ctx context.Context) (*child.Stuck, error) {
 		Event: func(uint64, string) {}, // the kernel's line names it; the child reads more at the next tick
 	}
 	stuck, err := p.runner.Run(run, child.Options{Task: gpu.FollowName, Args: o.Args(), Out: s, Alive: true,
-		Call: c.CallTimeout + 2*c.Interval})
+		Call: c.CallTimeout + 2*c.Interval, Env: []string{oneArena}})
 	if stuck == nil && run.Err() != nil && ctx.Err() == nil {
 		return nil, nil
 	}
 	return stuck, err
 }
+
+// oneArena: the C library would keep a heap for each thread that has called the driver.
+const oneArena = "MALLOC_ARENA_MAX=1"
 
 var extentOf = map[string]extent{gpu.LevelChange: change, gpu.LevelVital: some, gpu.LevelQuick: members, gpu.LevelFull: whole}
 

@@ -367,3 +367,29 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("%+v %v", i, err)
 	}
 }
+
+// TestReloads: who follows the changes hears that another process has written.
+func TestReloads(t *testing.T) {
+	s := create(t)
+	tick := func(s *Store) {
+		t.Helper()
+		if _, err := s.Do(t.Context(), t0, nil, func(st *incident.Step) error { st.Tick(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tick(s)
+	before := s.Reloads()
+	tick(s)
+	if n := s.Reloads(); n != before {
+		t.Errorf("%d reloads without a reason", n-before)
+	}
+	other := open(t, s.Path(), Options{})
+	if _, err := other.Observe(t.Context(), t0, incident.Observation{Node: "n1", Run: "r", Findings: []gpumedic.Finding{fault(1, 1, t0)}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.Shrink()
+	tick(s)
+	if n := s.Reloads(); n != before+1 {
+		t.Errorf("%d reloads after another process wrote, want 1", n-before)
+	}
+}

@@ -19,6 +19,11 @@ import (
 // documents and events so far.
 func follow(t *testing.T, scenario string, f func(docs map[string][]string, events []string) bool) (*child.Stuck, error) {
 	t.Helper()
+	return followAs(t, scenario, gpu.FollowOptions{Every: 20 * time.Millisecond, Quick: 3, Full: 9}, f)
+}
+
+func followAs(t *testing.T, scenario string, o gpu.FollowOptions, f func(docs map[string][]string, events []string) bool) (*child.Stuck, error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var mu sync.Mutex
@@ -43,8 +48,7 @@ func follow(t *testing.T, scenario string, f func(docs map[string][]string, even
 		},
 	}
 	var r child.Runner
-	o := gpu.FollowOptions{Every: 20 * time.Millisecond, Quick: 3, Full: 9}
-	return r.Run(ctx, child.Options{Task: gpu.FollowName, Args: o.Args(), Out: s, Call: 2 * time.Second, Total: time.Minute,
+	return r.Run(ctx, child.Options{Task: gpu.FollowName, Args: o.Args(), Out: s, Alive: true, Call: 2 * time.Second, Total: time.Minute,
 		Env: []string{"LD_LIBRARY_PATH=" + filepath.Join(libraries, "now"), "NVML_FAKE=" + scenario}})
 }
 
@@ -110,6 +114,26 @@ func TestFollowNamesTheCallThatHangs(t *testing.T) {
 	})
 	if !errors.Is(err, child.ErrStuck) || stuck == nil || !strings.HasPrefix(stuck.Call, "nvmlDeviceGetMemoryInfo_v2 0000:") {
 		t.Errorf("%+v, %v", stuck, err)
+	}
+}
+
+// TestFollowReadsMoreAfterAnEvent: what decides fitness is read soon, not when it is due.
+func TestFollowReadsMoreAfterAnEvent(t *testing.T) {
+	needFake(t)
+	path := filepath.Join(t.TempDir(), "scenario.txt")
+	play(t, path, "")
+	told := false
+	_, err := followAs(t, path, gpu.FollowOptions{Every: 20 * time.Millisecond, Quick: 100000, Full: 100000}, func(docs map[string][]string, events []string) bool {
+		if len(docs[gpu.LevelChange]) == 1 {
+			play(t, path, "gpu.1.xid=31\ngpu.1.field.230=1\n")
+		}
+		for _, d := range docs[gpu.LevelQuick] {
+			told = told || len(events) > 0 && strings.Contains(d, "recovery_action: reset")
+		}
+		return told
+	})
+	if !told || !errors.Is(err, context.Canceled) {
+		t.Errorf("no quick document: %v", err)
 	}
 }
 

@@ -34,6 +34,10 @@
 #define TIMED_OUT 10
 #define VERSION_MISMATCH 25
 
+#ifndef NAP
+#define NAP 50 /* ms: how often it looks for a new scenario while an event is waited for */
+#endif
+
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
@@ -575,7 +579,7 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t s, nvmlEventData_t *e, u32 ms) {
         }
     }
     memset(e, 0, sizeof *e);
-    u32 nap = ms - waited < 50 ? ms - waited : 50;
+    u32 nap = ms - waited < NAP ? ms - waited : NAP;
     usleep(nap * 1000);
     waited += nap;
     } while (waited < ms);
