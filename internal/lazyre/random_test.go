@@ -36,7 +36,7 @@ func TestProgramOfRandomExpressions(t *testing.T) {
 }
 
 func randomExpr(rng *rand.Rand, depth int) string {
-	parts := []string{"a", "b", "(ab)", "ab", "ba", "aab", "x", ".", "[ab]", "[^a]", `\w`, `\W`, `\n`, "(?s:.)", "(?i:ab)"}
+	parts := []string{"a", "b", "(ab)", "ab", "ba", "aa", "aab", "x", ".", "[ab]", "[^a]", `\w`, `\W`, `\n`, "(?s:.)", "(?i:ab)"}
 	tests := []string{`\b`, `\B`, "^", "$", "(?m:^)", "(?m:$)", `\z`}
 	counts := []string{"", "", "", "*", "*?", "+", "+?", "?", "??", "{2}", "{0,2}", "{1,3}?", "{2,}", "{2,}?", "{0,3}?", "{3,5}"}
 	var out strings.Builder
