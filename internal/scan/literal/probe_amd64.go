@@ -9,6 +9,8 @@ const gathers = true
 
 // leftPack are, for each set of eight windows, the offsets of those in it, in order: a
 // byte each.
+//
+//lint:ignore U1000 the kernel reads it
 var leftPack = func() (t [256]uint64) {
 	for set := range t {
 		n := 0
