@@ -68,7 +68,8 @@ var mayImport = map[string][]string{
 	// metrics shows readings, so it knows their form.
 	"internal/metrics": {"internal/metrics/names", "internal/scan/section"},
 	// offline wires source, scan, decode and diagnose for recorded input.
-	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/scan", "internal/scan/section", "internal/source"},
+	// It says in both languages when nothing is of the time asked for.
+	"internal/offline": {"catalog", "internal/decode", "internal/diagnose", "internal/lang", "internal/scan", "internal/scan/section", "internal/source"},
 	// check judges readings, live or recorded, with the wiring of recorded input.
 	"internal/check": {"catalog", "internal/child", "internal/lang", "internal/lint", "internal/offline", "internal/probe", "internal/probe/gpu", "internal/probe/host", "internal/replace", "internal/report", "internal/scan/section", "internal/source"},
 	// incident takes the action ladder, which the engine climbs too.

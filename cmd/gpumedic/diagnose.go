@@ -67,6 +67,9 @@ func (c *cli) diagnose(cmd *cobra.Command, args []string, f *diagnoseFlags) erro
 	if o.Until, err = readTime("until", f.until, time.UTC); err != nil {
 		return err
 	}
+	if !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until) {
+		return usage(errors.New("read --until: it is not after --since"), "only what happened between the two is looked at")
+	}
 	d, err := offline.New(cat)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -92,7 +93,7 @@ func (c *cli) lintSources(arg string) ([]lint.Source, error) {
 	}
 	st, err := os.Stat(arg)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usage(fmt.Errorf("read input %s: no such file or folder", arg), "check the path; - reads standard input")
+		return nil, usage(fmt.Errorf("read input %s: no such file or folder", cmp.Or(arg, `""`)), "check the path; - reads standard input")
 	}
 	if err != nil || !st.IsDir() {
 		return []lint.Source{openSource(arg)}, nil

@@ -82,6 +82,7 @@ lines that prove it. It needs no GPU and no network to read a log.`,
 			cmd.Short = "help about a verb"
 		case "completion":
 			cmd.Short = "write the script that completes verbs and flags in a shell"
+			cmd.Args, cmd.RunE = aVerb, root.RunE
 		}
 	}
 	return root

@@ -224,3 +224,23 @@ func openFiles(t *testing.T) int {
 	}
 	return len(e)
 }
+
+// slowWriter takes its time, and notes when it was done.
+type slowWriter struct{ done time.Time }
+
+func (w *slowWriter) Write(b []byte) (int, error) {
+	time.Sleep(20 * time.Millisecond)
+	w.done = time.Now()
+	return len(b), nil
+}
+
+// TestSlowTaker: a caller that waits for something else (a disk, say) while it takes an
+// answer does not use up the child's time.
+func TestSlowTaker(t *testing.T) {
+	w := &slowWriter{}
+	p := &process{out: w, alive: true}
+	p.readOut(strings.NewReader("an answer\n"))
+	if w.done.IsZero() || p.since.Before(w.done) {
+		t.Errorf("the child's time runs since %s, the answer was taken at %s", p.since, w.done)
+	}
+}

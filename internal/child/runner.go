@@ -180,11 +180,13 @@ func (p *process) readOut(r io.Reader) {
 	for {
 		n, err := r.Read(buf)
 		p.mu.Lock()
+		now := time.Now()
 		if n > 0 && p.alive {
-			p.call, p.since = "", time.Now()
+			p.call, p.since = "", now
 		}
 		if n > 0 && !p.closed && p.out != nil {
-			_, _ = p.out.Write(buf[:n]) // the caller's writer keeps its own error
+			_, _ = p.out.Write(buf[:n])            // the caller's writer keeps its own error,
+			p.since = p.since.Add(time.Since(now)) // and its time is not the child's
 		}
 		p.mu.Unlock()
 		if err != nil {

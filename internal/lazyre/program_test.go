@@ -119,6 +119,8 @@ func FuzzProgram(f *testing.F) {
 	f.Add(`(?i)[k-z]+$|\Bx`, "KELVIN\n")
 	f.Add(`(a|ab)(c|bcd)(d*)`, "abcd")
 	f.Add(`(?:(a)|b){1,3}?.*?(\d{2,})`, "abbba12 345")
+	f.Add(`(\w{2,5}?)\bab(.*)ab.{0,3}?ba`, "xxabab\nabababab ba")
+	f.Add(`(?s)a.{2,3}?aba|.*(ab)$`, "aabababa\nab")
 	f.Fuzz(func(t *testing.T, expr, text string) {
 		if len(expr) > 60 || len(text) > 200 {
 			return

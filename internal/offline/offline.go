@@ -14,6 +14,7 @@ import (
 	"github.com/gpumedic/gpumedic/catalog"
 	"github.com/gpumedic/gpumedic/internal/decode"
 	"github.com/gpumedic/gpumedic/internal/diagnose"
+	"github.com/gpumedic/gpumedic/internal/lang"
 	"github.com/gpumedic/gpumedic/internal/scan"
 	"github.com/gpumedic/gpumedic/internal/scan/section"
 	"github.com/gpumedic/gpumedic/internal/source"
@@ -96,8 +97,14 @@ func (d *Diagnoser) Examine(ctx context.Context, inputs []source.Input, o Option
 		Verdict: c.Verdict, Inputs: res.Inputs, Findings: c.Findings, Unexplained: c.Unexplained,
 		Notes: slices.Concat(d.cat.Notes, c.Notes),
 	}
-	if r.Verdict == gpumedic.VerdictNoFault && unreadable(res.Inputs) {
-		r.Verdict = gpumedic.VerdictUnknown // unknown is not healthy
+	if r.Verdict == gpumedic.VerdictNoFault { // unknown is not healthy
+		switch {
+		case unreadable(res.Inputs):
+			r.Verdict = gpumedic.VerdictUnknown
+		case outside(res.Inputs, o.Since, o.Until):
+			r.Verdict = gpumedic.VerdictUnknown
+			r.Notes = append(r.Notes, lang.Pick(o.Lang, "all that was read is of another time than the one asked for", "读到的内容都不在所指定的时间范围内"))
+		}
 	}
 	return &Examination{r, signals, res.Readings}, nil
 }
@@ -120,6 +127,19 @@ func unreadable(inputs []gpumedic.InputInfo) bool {
 		}
 	}
 	return len(inputs) == 0
+}
+
+// outside reports whether all inputs state their time, and none a part of the window.
+func outside(inputs []gpumedic.InputInfo, since, until time.Time) bool {
+	for _, in := range inputs {
+		first, err1 := time.Parse(time.RFC3339, in.First)
+		last, err2 := time.Parse(time.RFC3339, in.Last)
+		before, after := !since.IsZero() && last.Before(since), !until.IsZero() && first.After(until)
+		if err1 != nil || err2 != nil || !before && !after {
+			return false
+		}
+	}
+	return len(inputs) > 0
 }
 
 // CatalogVersion names a catalog in a report.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/gpumedic/gpumedic"
 	"github.com/gpumedic/gpumedic/internal/lang"
@@ -67,7 +68,10 @@ func (p *printer) head(r *gpumedic.Report) {
 		switch {
 		case untested(r) && len(unexplainedBeside(r)) == 0:
 			what = lang.Pick(p.Lang, "not all was tested", "测试没有全部完成")
-		case len(r.Unexplained) == 0:
+		case len(r.Unexplained) > 0:
+		case slices.ContainsFunc(r.Inputs, func(in gpumedic.InputInfo) bool { return in.Lines > 0 && !in.Incomplete }):
+			what = lang.Pick(p.Lang, "nothing was read that tells whether there is one", "读到的内容无法说明是否有故障")
+		default:
 			what = p.say(lang.NothingRead)
 		}
 		fmt.Fprintf(p, "%s  %s\n", p.paint("33;1", p.say(lang.UnknownVerdict)), what)

@@ -39,6 +39,10 @@ func Expand(args []string, o ExpandOptions) []Input {
 		if node == "" {
 			node = o.Node
 		}
+		if path == "" { // a script's variable that is not set
+			out = append(out, broken(`""`, node, "the name is empty"))
+			continue
+		}
 		if path == "-" {
 			if stdin {
 				out = append(out, broken("stdin", node, "standard input is named twice: it can be read once"))

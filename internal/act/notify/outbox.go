@@ -223,7 +223,10 @@ func (o *outbox) sentSince(ctx context.Context, channel string, since time.Time)
 		}
 		out = append(out, time.UnixMilli(ms))
 	}
-	return out, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read what was sent: %w", err)
+	}
+	return out, nil
 }
 
 // prune forgets what was ended before a time. The highest number forgotten stays, so that

@@ -78,8 +78,8 @@ func readRecords(path string, limit int) ([]byte, error) {
 	return out, nil
 }
 
-// readFile reads a regular file, at most its first limit bytes. A FIFO or a device in a
-// recorded tree would wait for ever for a writer.
+// readFile reads a regular file, at most its first limit bytes. A device in a recorded
+// tree might answer without end.
 //
 // These are the bare calls: package os asks the kernel eight times more about a file, in
 // vain for those of /proc and /sys, and a probe reads hundreds of them.

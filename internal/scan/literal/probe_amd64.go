@@ -3,12 +3,14 @@ package literal
 import "golang.org/x/sys/cpu"
 
 // vectors says whether the kernels may run on this machine.
-var vectors = cpu.X86.HasAVX2 && cpu.X86.HasBMI1
+var vectors = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasPOPCNT
 
 const gathers = true
 
 // leftPack are, for each set of eight windows, the offsets of those in it, in order: a
 // byte each.
+//
+//lint:ignore U1000 the kernel reads it
 var leftPack = func() (t [256]uint64) {
 	for set := range t {
 		n := 0
@@ -34,7 +36,7 @@ func probeFilter(f *filter, text []byte, wide, long *strideList) (nwide, nlong, 
 	return nwide, nlong, done
 }
 
-// filterAVX2 probes n bytes, a multiple of 32, reads four more, and returns how many
+// filterAVX2 probes n bytes, a multiple of 32, reads two more, and returns how many
 // places of either class it found. It writes up to eight places more.
 //
 //go:noescape

@@ -79,8 +79,7 @@ func (t *table) sift(places []int32, b []byte, i int) int {
 		}
 		g := (binary.LittleEndian.Uint64(b[at:]) | foldBits<<32 | foldBits) & mask
 		s := &seats[(hash(uint32(g))^hash(uint32(g>>32))>>7)>>shift]
-		d := s.tag ^ tagOf(g) | (binary.LittleEndian.Uint32(b[at+int(s.more):])|foldBits)&s.mask ^ s.is
-		n += int((d|-d)>>31 ^ 1 | uint32(s.open))
+		n += int(s.differs(b, at, tagOf(g))>>31 ^ 1 | uint32(s.open))
 	}
 	return n
 }
@@ -106,6 +105,6 @@ func (t *table) sift4(places []int32, b []byte, i int) int {
 
 // differs has its highest bit set when a window is not the seat's, or what is around it.
 func (s *seat) differs(b []byte, at int, tag uint32) uint32 {
-	d := s.tag ^ tag | (binary.LittleEndian.Uint32(b[at+int(s.more):])|foldBits)&s.mask ^ s.is
+	d := (s.tag ^ tag) | ((binary.LittleEndian.Uint32(b[at+int(s.more):])|foldBits)&s.mask ^ s.is)
 	return d | -d
 }
