@@ -34,7 +34,7 @@ type alerts struct {
 
 // Paces, and under which names the store keeps what must survive.
 const (
-	alertsEvery  = 15 * time.Second
+	alertsEvery  = 30 * time.Second
 	memoryEvery  = 5 * time.Minute
 	alertsCursor = "alerts"
 	memoryCursor = "alerts-memory"
@@ -128,6 +128,8 @@ func (a *alerts) tick(ctx context.Context, now time.Time) {
 		return // before the sources have answered an alert might seem to be over
 	}
 	a.looked = now
+	// What an evaluation needs of the program is needed again only at the next one.
+	a.d.loop.leaned = a.d.loop.leaned.Add(-leanEvery)
 	a.sample(now)
 	next := a.book.Clone()
 	tell, moved, err := next.Step(a.rules, a.memory, now, a.situation())

@@ -163,7 +163,7 @@ func TestAlertsWithoutPrometheus(t *testing.T) {
 	r := beginAt(t, dir, clock, func(c *Config) { c.Notify = webhookTo(to.URL) })
 	r.until("that it waits", func() bool { return r.state("GPUMaintenanceDue") == "pending" })
 	r.pass(clock, 62*time.Minute, 31*time.Minute)
-	r.pass(clock, 15*time.Second, 15*time.Second)
+	r.pass(clock, 30*time.Second, 30*time.Second)
 	r.until("the notice", func() bool { return slices.Equal(to.told(), []string{"opened GPUMaintenanceDue"}) })
 	n := to.notices[0]
 	if n.Alert.ID != 1 || n.Incident != 0 || n.Severity != "info" || n.Labels["task"] != "memory-test" || n.Texts["zh"].Title != "n1 维护到期：memory-test" ||
@@ -190,7 +190,7 @@ func TestAlertsWithoutPrometheus(t *testing.T) {
 	}
 	s.Close()
 	clock.pass(maintenanceEvery)
-	r.pass(clock, 30*time.Second, 15*time.Second)
+	r.pass(clock, time.Minute, 30*time.Second)
 	r.until("that it is over", func() bool {
 		return slices.Equal(to.told(), []string{"opened GPUMaintenanceDue", "closed GPUMaintenanceDue"})
 	})
