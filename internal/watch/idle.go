@@ -53,7 +53,7 @@ type testEnd struct {
 
 const (
 	sourceMemtest = "memtest" // of readings
-	testsEvery    = 10 * time.Minute
+	testsEvery    = time.Minute
 	// againAfter is when a GPU is tried again whose test did not come to its end.
 	againAfter = time.Hour
 	// keptReadings is how long what a test found is among the readings: long enough that
