@@ -42,7 +42,7 @@ func run(api, hook, kmsg string, runs int, wait time.Duration) error {
 		return err
 	}
 	defer f.Close()
-	time.Sleep(wait) // a channel that failed before anyone listened tries again late
+	time.Sleep(wait)    // a channel that failed before anyone listened tries again late
 	for len(told) > 0 { // what the log held already
 		<-told
 	}
