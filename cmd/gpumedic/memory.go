@@ -19,9 +19,9 @@ var heapSteps = []struct {
 	limit   int64
 	percent int
 }{
-	{10 << 20, 30 << 20, -1},
-	{20 << 20, 36 << 20, 100},
-	{40 << 20, math.MaxInt64, 25},
+	{10 << 20, 32 << 20, -1},
+	{20 << 20, 44 << 20, 100},
+	{40 << 20, math.MaxInt64, 50},
 	{math.MaxUint64, math.MaxInt64, 20}, // mostly the window of xz -9, which costs the collector nothing
 }
 
