@@ -90,10 +90,7 @@ func (s *Store) Reloads() uint64 {
 func (s *Store) Snapshot() []*incident.Incident {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.book
-	if s.unsaved != nil {
-		b = s.unsaved
-	}
+	b := s.latest()
 	if b == nil {
 		return nil
 	}
@@ -102,6 +99,15 @@ func (s *Store) Snapshot() []*incident.Incident {
 		out = append(out, b.Incidents[id])
 	}
 	return out
+}
+
+// latest is the book as the last answer left it, nil before the first. The caller holds
+// the lock.
+func (s *Store) latest() *incident.Book {
+	if s.unsaved != nil {
+		return s.unsaved
+	}
+	return s.book
 }
 
 // SetPolicy takes another policy from the next step on.
@@ -115,10 +121,7 @@ func (s *Store) SetPolicy(p incident.Policy) {
 func (s *Store) InForce() []incident.Silence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.book
-	if s.unsaved != nil {
-		b = s.unsaved
-	}
+	b := s.latest()
 	if b == nil {
 		return nil
 	}
