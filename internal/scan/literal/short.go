@@ -23,6 +23,7 @@ func newShort(c class, lits []entry, ids []int32, vectors bool) *short {
 	if vectors && c == teddyClass {
 		s.teddy = newTeddy(lits, ids, froms)
 		s.fillSeats(1)
+		return s // the kernel asks no filter
 	}
 	for i := range s.slots {
 		if g := s.slots[i].gram; g != 0 {

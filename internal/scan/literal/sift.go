@@ -68,7 +68,6 @@ func (s *seat) share(other *seat) bool {
 // sift keeps of the places, which count from i, those that may have a window of the
 // table, and returns how many. Places too near an end of the text for a look around stay.
 func (t *table) sift(places []int32, b []byte, i int) int {
-	seats, mask, shift := t.seats, t.mask, t.shift&31
 	n := 0
 	for _, p := range places {
 		at := i + int(p)
@@ -77,8 +76,8 @@ func (t *table) sift(places []int32, b []byte, i int) int {
 			n++
 			continue
 		}
-		g := (binary.LittleEndian.Uint64(b[at:]) | foldBits<<32 | foldBits) & mask
-		s := &seats[(hash(uint32(g))^hash(uint32(g>>32))>>7)>>shift]
+		g := (binary.LittleEndian.Uint64(b[at:]) | foldBits<<32 | foldBits) & t.mask
+		s := &t.seats[t.place(g)]
 		n += int(s.differs(b, at, tagOf(g))>>31 ^ 1 | uint32(s.open))
 	}
 	return n
@@ -86,7 +85,6 @@ func (t *table) sift(places []int32, b []byte, i int) int {
 
 // sift4 is sift for a table with four seats a home and windows of four bytes.
 func (t *table) sift4(places []int32, b []byte, i int) int {
-	seats, shift := t.seats, t.shift&31
 	n := 0
 	for _, p := range places {
 		at := i + int(p)
@@ -96,7 +94,7 @@ func (t *table) sift4(places []int32, b []byte, i int) int {
 			continue
 		}
 		g := binary.LittleEndian.Uint32(b[at:]) | foldBits
-		home := (*[4]seat)(seats[4*((hash(g)^hash(0)>>7)>>shift):])
+		home := (*[4]seat)(t.seats[4*t.place(uint64(g)):])
 		none := home[0].differs(b, at, g) & home[1].differs(b, at, g) & home[2].differs(b, at, g) & home[3].differs(b, at, g)
 		n += int(none>>31 ^ 1 | uint32(home[3].open))
 	}
