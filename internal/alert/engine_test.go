@@ -60,9 +60,9 @@ var conditions = map[string]string{
 	"GPUDriverUnsupported":      "node driver.branch.supported: no",
 }
 
-// TestWhatTheEngineTells writes down which alerts are an incident by the engine already:
-// those are told as the incident. The rest would be lost without the rules.
-func TestWhatTheEngineTells(t *testing.T) {
+// diagnoser is the engine with the embedded catalog.
+func diagnoser(t *testing.T) (*offline.Diagnoser, *catalog.Catalog) {
+	t.Helper()
 	cat, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -71,6 +71,13 @@ func TestWhatTheEngineTells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return d, cat
+}
+
+// TestWhatTheEngineTells writes down which alerts are an incident by the engine already:
+// those are told as the incident. The rest would be lost without the rules.
+func TestWhatTheEngineTells(t *testing.T) {
+	d, cat := diagnoser(t)
 	healthy, err := os.ReadFile("../watch/testdata/full.readings")
 	if err != nil {
 		t.Fatal(err)
@@ -173,14 +180,7 @@ func covering(t *testing.T, d *offline.Diagnoser, cat *catalog.Catalog, r *Rule,
 // TestXidsAreIncidents: the group that the daemon leaves out loses nothing. Every Xid of
 // its rule is a finding of the engine.
 func TestXidsAreIncidents(t *testing.T) {
-	cat, err := catalog.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := offline.New(cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, _ := diagnoser(t)
 	expr := ruleTexts(t)["GPUXid"]["expr"].(string)
 	codes := strings.Split(regexp.MustCompile(`code=~"([^"]*)"`).FindStringSubmatch(expr)[1], "|")
 	if len(codes) < 10 {
