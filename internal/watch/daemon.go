@@ -188,10 +188,7 @@ func (d *Daemon) prepare(ctx context.Context) error {
 		return err
 	}
 	d.health.source(sourceStore, 0)
-	d.outlets, err = newOutlets(d)
-	if err != nil {
-		return err
-	}
+	d.outlets = newOutlets(d)
 	if d.loop.alerts, err = newAlerts(ctx, d); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ type outlets struct {
 	incidents []metrics.Incident   // what metrics say of them
 }
 
-func newOutlets(d *Daemon) (*outlets, error) {
+func newOutlets(d *Daemon) *outlets {
 	c := d.o.Config
 	o := &outlets{d: d, opened: map[string]uint64{}, hub: web.NewHub(), rings: web.NewRings(ringPoints)}
 	o.exporter = metrics.New(metrics.Options{
@@ -51,7 +51,7 @@ func newOutlets(d *Daemon) (*outlets, error) {
 		MaxAge: readingsMaxAge(c), Now: d.o.Now,
 		Weight: func(f *gpumedic.Finding) int { return check.Weight(f, true) },
 	})
-	return o, nil
+	return o
 }
 
 // readingsMaxAge is how old the readings may be that the metrics show.

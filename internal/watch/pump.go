@@ -82,7 +82,7 @@ func (p *pump) wake() {
 // run queues what is new until the context ends. The loop says when; that it also looks by
 // itself makes up for what could not be queued.
 func (p *pump) run(ctx context.Context) {
-	t := time.NewTicker(30 * time.Second)
+	t := time.NewTimer(0)
 	defer t.Stop()
 	failing := false
 	var counted time.Time
@@ -91,16 +91,15 @@ func (p *pump) run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil && !failing {
 			p.d.o.Log.Error("notices cannot be queued; tried again", "error", err)
 		}
-		failing = err != nil
-		if failing {
-			t.Reset(5 * time.Second)
-		} else {
-			t.Reset(30 * time.Second)
+		pause := 30 * time.Second
+		if failing = err != nil; failing {
+			pause = 5 * time.Second
 		}
 		if now := time.Now(); now.Sub(counted) >= alertsEvery {
 			counted = now
 			p.count(ctx)
 		}
+		t.Reset(pause)
 		select {
 		case <-p.woken:
 		case <-t.C:

@@ -75,7 +75,7 @@ func subjectOf(s *section.Readings) string {
 // put takes a document of a source.
 func (r *readings) put(source string, doc []byte, how extent) {
 	old := r.sources[source]
-	if old == nil || how == whole {
+	if how == whole {
 		old = nil
 	}
 	now := map[string]*section.Readings{}
